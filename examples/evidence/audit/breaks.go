@@ -33,7 +33,7 @@ var rounds = [][]flaw{
 		{"alp: the columns take the list's share of the budget, too", "alp SplitAxis, just below the turn"},
 	},
 	{
-		{"misragries: threshold lower by one", "misragries KeptZeros, a rare key"}, {"internal/sparse: no false keys", "threshold PureLaplace"}, {"arete: a party's number clamped to twice its range", "arete, a party replaced"},
+		{"misragries/internal/thresholds: threshold lower by one", "misragries KeptZeros, a rare key"}, {"internal/sparse: no false keys", "threshold PureLaplace"}, {"arete: a party's number clamped to twice its range", "arete, a party replaced"},
 		{"elliptical: one uniform number for all coordinates of a group", "elliptical Box"}, {"kor/distinct: bits released without flips", "distinct, count and bits"},
 		{"noise: Student-type proposal of too small a scale", "approx Student"}, {"misragries: reduced: small values always rounded up", "misragries Sum, a rare key"},
 	},

@@ -13,6 +13,7 @@ import (
 	"github.com/dpsketch/dpsketch/arete"
 	"github.com/dpsketch/dpsketch/elliptical"
 	"github.com/dpsketch/dpsketch/elliptical/column"
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/jl"
 	"github.com/dpsketch/dpsketch/kor"
@@ -43,13 +44,6 @@ func many(name string, claim budget.Guarantee, n int, s source) audited {
 
 func each(name string, claim budget.Guarantee, n int, release func(side int) []float64) audited {
 	return many(name, claim, n, func(side int, emit func([]float64)) { emit(release(side)) })
-}
-
-func must[T any](x T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return x
 }
 
 // at returns a released number, NaN where the key is hidden.
@@ -102,11 +96,11 @@ func mechanisms() []audited {
 		estimate("approx Student", approx.Params{Epsilon: 1, Error: 1, Moment: 4, Noise: approx.StudentNoise}),
 		estimate("approx Pareto", approx.Params{Epsilon: 1, Error: 1, Moment: 4, Noise: approx.ParetoNoise}),
 		discrete(1),
-		mean(must(plan.New(plan.Params{Method: plan.Plain, Rho: 0.5, Dim: 1, Max: 1, Relation: budget.Replace})), 2),
-		mean(must(plan.New(plan.Params{Method: plan.Adaptive, Rho: 0.5, Dim: 1, Max: 1, Relation: budget.Replace})), 100),
-		mean(must(thesis.New(thesis.Params{Instance: thesis.IOME, Rho: 0.5, Dim: 2, Max: 1, Relation: budget.Replace})), 100),
-		mean(must(plan.New(plan.Params{Method: plan.TwoPass, Rho: 0.5, Dim: 1, NonNegative: true, Relation: budget.Replace})), 100),
-		mean(must(thesis.New(thesis.Params{Rho: 0.5, Dim: 2, Max: 1, Relation: budget.Replace})), 100), turned(), centre(),
+		mean(cli.Must(plan.New(plan.Params{Method: plan.Plain, Rho: 0.5, Dim: 1, Max: 1, Relation: budget.Replace})), 2),
+		mean(cli.Must(plan.New(plan.Params{Method: plan.Adaptive, Rho: 0.5, Dim: 1, Max: 1, Relation: budget.Replace})), 100),
+		mean(cli.Must(thesis.New(thesis.Params{Instance: thesis.IOME, Rho: 0.5, Dim: 2, Max: 1, Relation: budget.Replace})), 100),
+		mean(cli.Must(plan.New(plan.Params{Method: plan.TwoPass, Rho: 0.5, Dim: 1, NonNegative: true, Relation: budget.Replace})), 100),
+		mean(cli.Must(thesis.New(thesis.Params{Rho: 0.5, Dim: 2, Max: 1, Relation: budget.Replace})), 100), turned(), centre(),
 		steps(),
 	}, releases())
 }
@@ -118,7 +112,7 @@ func stream(name string, m misragries.Method, last uint64) audited {
 		p.Delta, p.Dim = 0, 8
 	}
 	return each(name, p.Guarantee(), 40_000, func(side int) []float64 {
-		b := must(misragries.New[uint64](p))
+		b := cli.Must(misragries.New[uint64](p))
 		for range 40 {
 			b.Add(1)
 			b.Add(2)
@@ -126,7 +120,7 @@ func stream(name string, m misragries.Method, last uint64) audited {
 		if side == 0 {
 			b.Add(last)
 		}
-		return readings(must(b.Release()), 1, 2)
+		return readings(cli.Must(b.Release()), 1, 2)
 	})
 }
 
@@ -134,11 +128,11 @@ func stream(name string, m misragries.Method, last uint64) audited {
 func rare(m misragries.Method) audited {
 	p := misragries.Params{Counters: 2, Epsilon: 1, Delta: 0.05, Method: m}
 	return each("misragries "+m.String()+", a rare key", p.Guarantee(), 40_000, func(side int) []float64 {
-		b := must(misragries.New[uint64](p))
+		b := cli.Must(misragries.New[uint64](p))
 		for _, key := range []uint64{1, 1, 2}[:3-side] {
 			b.Add(key)
 		}
-		return readings(must(b.Release()), 2)
+		return readings(cli.Must(b.Release()), 2)
 	})
 }
 
@@ -146,7 +140,7 @@ func rare(m misragries.Method) audited {
 func merged() audited {
 	p := misragries.Params{Counters: 2, Epsilon: 1, Delta: 0.02, Method: misragries.SparseVector}
 	return each("misragries merged", p.Guarantee(), 10_000, func(side int) []float64 {
-		a, b := must(misragries.New[uint64](p)), must(misragries.New[uint64](p))
+		a, b := cli.Must(misragries.New[uint64](p)), cli.Must(misragries.New[uint64](p))
 		for range 60 {
 			for key := range uint64(2) {
 				a.Add(key)
@@ -156,10 +150,8 @@ func merged() audited {
 		if side == 1 {
 			a.Add(3)
 		}
-		if err := a.Merge(b); err != nil {
-			panic(err)
-		}
-		return readings(must(a.Release()), 0, 1)
+		cli.OK(a.Merge(b))
+		return readings(cli.Must(a.Release()), 0, 1)
 	})
 }
 
@@ -180,9 +172,9 @@ func readings(h *misragries.Histogram[uint64], keys ...uint64) []float64 {
 
 func users(name string, own ...uint64) audited {
 	p := misragries.Params{Counters: 4, Epsilon: 1, Delta: 0.02, MaxElements: 2, Method: misragries.KeptZeros}
-	b := must(misragries.NewUserBuilder[uint64](p))
+	b := cli.Must(misragries.NewUserBuilder[uint64](p))
 	return each(name, b.Guarantee(), 20_000, func(side int) []float64 {
-		b := must(misragries.NewUserBuilder[uint64](p))
+		b := cli.Must(misragries.NewUserBuilder[uint64](p))
 		for range 60 {
 			b.AddUser([]uint64{1, 2})
 			b.AddUser([]uint64{3, 4})
@@ -190,7 +182,7 @@ func users(name string, own ...uint64) audited {
 		if side == 0 {
 			b.AddUser(own)
 		}
-		return readings(must(b.Release()), 1, 2, 3, 4)
+		return readings(cli.Must(b.Release()), 1, 2, 3, 4)
 	})
 }
 
@@ -204,11 +196,11 @@ func summed(name string, m misragries.Method, high int) audited {
 	if m == misragries.TrimmedSum {
 		p.Counters = 20 // the mean of the least 16 is taken from all
 	}
-	t := must(misragries.NewSum[uint64](p))
+	t := cli.Must(misragries.NewSum[uint64](p))
 	return each(name, t.Guarantee(), 4_000, func(side int) []float64 {
-		t := must(misragries.NewSum[uint64](p))
+		t := cli.Must(misragries.NewSum[uint64](p))
 		for i := range 2 {
-			b := must(misragries.New[uint64](p))
+			b := cli.Must(misragries.New[uint64](p))
 			for range high {
 				b.Add(0)
 				b.Add(1)
@@ -216,11 +208,9 @@ func summed(name string, m misragries.Method, high int) audited {
 			if side == 0 && i == 0 {
 				b.Add(0)
 			}
-			if err := t.Add(b); err != nil {
-				panic(err)
-			}
+			cli.OK(t.Add(b))
 		}
-		return readings(must(t.Release()), 0, 1)
+		return readings(cli.Must(t.Release()), 0, 1)
 	})
 }
 
@@ -228,7 +218,7 @@ func summed(name string, m misragries.Method, high int) audited {
 func correlated(name string, keys, high, changed int) audited {
 	p := threshold.Params{Epsilon: 1, Delta: 0.02, MaxKeys: keys, Stored: keys, Integers: true, Method: threshold.CorrelatedGaussian}
 	return each(name, p.Guarantee(), 40_000, func(side int) []float64 {
-		b := must(threshold.NewBounded[uint64](p))
+		b := cli.Must(threshold.NewBounded[uint64](p))
 		for key := range keys {
 			x := high
 			if key < changed {
@@ -236,7 +226,7 @@ func correlated(name string, keys, high, changed int) audited {
 			}
 			b.Add(uint64(key), float64(x))
 		}
-		v, sum := must(b.Release()), 0.0
+		v, sum := cli.Must(b.Release()), 0.0
 		for key := range keys {
 			sum += at(v, uint64(key))
 		}
@@ -252,9 +242,9 @@ func vector(name string, p threshold.Params, value float64) audited {
 		if p.MaxKeys > 0 {
 			construct = threshold.NewBounded[uint64]
 		}
-		b := must(construct(p))
+		b := cli.Must(construct(p))
 		b.Add(1, value-float64(side))
-		v := must(b.Release())
+		v := cli.Must(b.Release())
 		return []float64{at(v, 1), float64(v.Len())}
 	})
 }
@@ -264,9 +254,9 @@ func vector(name string, p threshold.Params, value float64) audited {
 func groups(name string, keys, count, passes int) audited {
 	p := groupby.Params{Epsilon: 1, Delta: 0.009, FullKeys: 1, Passes: passes}
 	return many(name, p.Guarantee(), 40_000, func(side int, emit func([]float64)) {
-		b := must(groupby.New[int](p))
+		b := cli.Must(groupby.New[int](p))
 		addUsers(b.AddUser, keys, count-side)
-		emitCounts(must(b.Release()), keys, emit)
+		emitCounts(cli.Must(b.Release()), keys, emit)
 	})
 }
 
@@ -301,17 +291,15 @@ var pilot = 4000
 // which is learned from releases of its own.
 func table(name string, p alp.Params, value float64) audited {
 	p.Dim, p.Sparsity, p.Integers, p.Bits, p.Seed = 64, 1, true, 64, hashing.Seed{1}
-	size := uint64(bits.Len(uint(must(p.Plan()).Params.Levels - 2))) // of an output
+	size := uint64(bits.Len(uint(cli.Must(p.Plan()).Params.Levels - 2))) // of an output
 	release := func(side int) (cells []byte, listed float64) {
-		b := must(alp.New(p))
+		b := cli.Must(alp.New(p))
 		b.Add(5, value-float64(side))
-		data := must(must(b.Release()).MarshalBinary())[6+2+4+16+16+88:]
+		data := cli.Must(cli.Must(b.Release()).MarshalBinary())[6+2+4+16+16+88:]
 		listed = math.NaN()
 		if i := bytes.Index(data, []byte("dpsk")); i >= 0 {
 			var list threshold.Vector[uint64]
-			if err := list.UnmarshalBinary(data[i:]); err != nil {
-				panic(err)
-			}
+			cli.OK(list.UnmarshalBinary(data[i:]))
 			data, listed = data[:i], at(&list, 5)
 		}
 		// a bit for each cell, and the outputs of those that do not show 0, less one
@@ -366,9 +354,9 @@ func table(name string, p alp.Params, value float64) audited {
 func projection(name string, p jl.Params) audited {
 	p.Dim, p.Rows, p.Seed = 8, 4, hashing.Seed{1}
 	return each(name, p.Guarantee(), 20_000, func(side int) []float64 {
-		b := must(jl.New(p))
+		b := cli.Must(jl.New(p))
 		b.Add(3, float64(1-side))
-		s := must(b.Release())
+		s := cli.Must(b.Release())
 		return []float64{s.Row(0), s.Row(1), s.Row(2), s.Row(3)}
 	})
 }
@@ -389,26 +377,26 @@ func set() audited {
 	p := korParams
 	p.CountShare = 0.5
 	return each("kor", p.Guarantee(), 40_000, func(side int) []float64 {
-		b := must(kor.New(p))
+		b := cli.Must(kor.New(p))
 		if side == 0 {
 			b.Toggle(1)
 		}
-		s := must(b.Release())
-		data := must(s.MarshalBinary())
+		s := cli.Must(b.Release())
+		data := cli.Must(s.MarshalBinary())
 		count := int64(binary.LittleEndian.Uint64(data[47:])) // with its noise
 		return append(bitsOf(data, 16), math.Ldexp(float64(count), -20))
 	})
 }
 
 func keys() audited {
-	b := must(kor.NewStreamBuilder(korParams))
+	b := cli.Must(kor.NewStreamBuilder(korParams))
 	return each("kor, stream", b.Guarantee(), 40_000, func(side int) []float64 {
-		b := must(kor.NewStreamBuilder(korParams))
+		b := cli.Must(kor.NewStreamBuilder(korParams))
 		if side == 0 {
 			b.Add(1)
 			b.Add(1)
 		}
-		return bitsOf(must(must(b.Release()).MarshalBinary()), 16)
+		return bitsOf(cli.Must(cli.Must(b.Release()).MarshalBinary()), 16)
 	})
 }
 
@@ -416,13 +404,13 @@ func shares() audited {
 	return each("kor, XOR of two shares", korParams.Guarantee(), 20_000, func(side int) []float64 {
 		var all [][]byte
 		for i := range 2 {
-			b := must(kor.New(korParams))
+			b := cli.Must(kor.New(korParams))
 			if side == 0 && i == 0 {
 				b.Toggle(1)
 			}
-			all = append(all, must(b.Share(2)).Bytes())
+			all = append(all, cli.Must(b.Share(2)).Bytes())
 		}
-		return bitsOf(must(must(kor.Aggregate(korParams, 2, all...)).MarshalBinary()), 16)
+		return bitsOf(cli.Must(cli.Must(kor.Aggregate(korParams, 2, all...)).MarshalBinary()), 16)
 	})
 }
 
@@ -433,11 +421,11 @@ func counted(withBits bool) audited {
 		p.CountShare, name = 0.5, "distinct, count and bits"
 	}
 	return each(name, p.Guarantee(), 40_000, func(side int) []float64 {
-		b := must(distinct.New(p))
+		b := cli.Must(distinct.New(p))
 		if side == 0 {
 			b.Add(1)
 		}
-		data, size := must(must(b.Release()).MarshalBinary()), 0
+		data, size := cli.Must(cli.Must(b.Release()).MarshalBinary()), 0
 		if withBits {
 			size = 8
 		}
@@ -451,14 +439,14 @@ func counted(withBits bool) audited {
 
 func running() audited {
 	p := distinct.Params{Epsilon: 1, Cells: 16, Levels: 1, Seed: hashing.Seed{1}}
-	b := must(distinct.NewRunningBuilder(p))
+	b := cli.Must(distinct.NewRunningBuilder(p))
 	return each("distinct, running total", b.Guarantee(), 40_000, func(side int) []float64 {
-		b, x := must(distinct.NewRunningBuilder(p)), []float64{}
+		b, x := cli.Must(distinct.NewRunningBuilder(p)), []float64{}
 		for slot := range 2 {
 			if slot == side {
 				b.Add(1)
 			}
-			data := must(must(b.Step()).MarshalBinary())
+			data := cli.Must(cli.Must(b.Step()).MarshalBinary())
 			x = append(x, float64(int8(data[len(data)-8])))
 		}
 		return []float64{x[0], x[1] - x[0]}
@@ -466,9 +454,9 @@ func running() audited {
 }
 
 func number(name string, p arete.Params) audited {
-	m := must(arete.New(p))
+	m := cli.Must(arete.New(p))
 	return each(name, p.Guarantee(), 40_000, func(side int) []float64 {
-		x := must(m.Release(float64(side))).Estimate()
+		x := cli.Must(m.Release(float64(side))).Estimate()
 		return []float64{x, x - math.Floor(x), math.Round(x)}
 	})
 }
@@ -476,8 +464,8 @@ func number(name string, p arete.Params) audited {
 // parties is a sum of shares of which some drop out with their noise.
 func parties(name string, n, missing int, relation budget.Relation) audited {
 	p := arete.Params{Epsilon: 1, Law: arete.DiscreteLaplace, Parties: n, Relation: relation}
-	m := must(arete.New(p))
-	share := must(m.Share(n, missing))
+	m := cli.Must(arete.New(p))
+	share := cli.Must(m.Share(n, missing))
 	return each(name, share.Guarantee(), 20_000, func(side int) []float64 {
 		total := int64(0)
 		for i := range n - missing {
@@ -501,10 +489,10 @@ func sum(name string, p elliptical.Params) audited {
 		n = 8_000 // it takes long to calibrate
 	}
 	return each(name, p.Guarantee(), n, func(side int) []float64 {
-		b := must(elliptical.NewBuilder(p))
+		b := cli.Must(elliptical.NewBuilder(p))
 		x := 9 * float64(1-side) // is clamped to 1
 		b.Add([]float64{x, x, x})
-		s := must(b.Release())
+		s := cli.Must(b.Release())
 		v := s.Values()
 		return []float64{v[0], v[1], v[2], v[0] - v[1], v[1] - v[2]}
 	})
@@ -513,15 +501,15 @@ func sum(name string, p elliptical.Params) audited {
 // statistics are those of one row, and of none.
 func statistics(name string, p column.Params, row float64, n int) audited {
 	return each(name, p.Guarantee(), n, func(side int) []float64 {
-		b := must(column.New(p))
+		b := cli.Must(column.New(p))
 		if side == 0 {
 			b.Add(row)
 		}
-		s := must(b.Release())
+		s := cli.Must(b.Release())
 		count, sum := s.Value(column.Count), s.Value(column.Sum)
 		x := []float64{count, sum, count + sum, count - sum}
 		// its last 16 bytes for each coordinate, as FORMAT.md has them
-		data := must(s.MarshalBinary())
+		data := cli.Must(s.MarshalBinary())
 		for at := 6 + 6*8 + 2 + 8; at < len(data); at += 16 {
 			high, low := int64(binary.LittleEndian.Uint64(data[at:])), binary.LittleEndian.Uint64(data[at+8:])
 			x = append(x, float64(high)*0x1p64+float64(low))
@@ -533,10 +521,10 @@ func statistics(name string, p column.Params, row float64, n int) audited {
 func middle() audited {
 	p := column.Params{Epsilon: 1, Max: 2, Resolution: 1}
 	return each("column, median", p.Guarantee(), 20_000, func(side int) []float64 {
-		b := must(column.NewQuantiles(p, 0.5))
+		b := cli.Must(column.NewQuantiles(p, 0.5))
 		b.Add(0)
 		b.Add(float64(2 * side))
-		return []float64{must(b.Release()).Quantile(0.5)}
+		return []float64{cli.Must(b.Release()).Quantile(0.5)}
 	})
 }
 
@@ -551,13 +539,13 @@ func estimate(name string, p approx.Params) audited {
 			wrong *= math.Ln2 + r.ExpFloat64()
 		}
 		x := float64(side) + float64(2*side-1)*wrong
-		return []float64{must(must(approx.New(p)).Release(x)).Estimate()}
+		return []float64{cli.Must(cli.Must(approx.New(p)).Release(x)).Estimate()}
 	})
 }
 
 // discrete is discrete Gaussian noise as it comes.
 func discrete(sigma float64) audited {
-	d, src := must(noise.NewDiscreteGaussian(sigma)), new(noise.Source)
+	d, src := cli.Must(noise.NewDiscreteGaussian(sigma)), new(noise.Source)
 	return each("noise DiscreteGaussian", budget.DiscreteGaussian(sigma, 1, budget.L2(1)), 100_000, func(side int) []float64 { return []float64{float64(d.SampleInt(src) + int64(side))} })
 }
 
@@ -584,7 +572,7 @@ func mean(m *plan.Mechanism, rows int) audited {
 // turned is that of rows along two axes, of which one turns from one to the other: its norm stays.
 func turned() audited {
 	p := thesis.Params{Rho: 0.5, Dim: 2, NonNegative: true, Relation: budget.Replace, Steps: thesis.Steps{Unscaled: true, Clip: 0.5}, Shares: thesis.Shares{Clip: 0.02}}
-	return means("plan Thesis, a row turns", must(thesis.New(p)), func(side int) [][]float64 {
+	return means("plan Thesis, a row turns", cli.Must(thesis.New(p)), func(side int) [][]float64 {
 		x := make([][]float64, 2000)
 		for i := range x {
 			x[i] = []float64{float64(i % 2), float64(1 - i%2)}
@@ -600,9 +588,9 @@ func turned() audited {
 // takes nearly all of ρ, lies between it and the other row.
 func centre() audited {
 	p := thesis.Params{Rho: 0.5, Dim: 1, Max: 1, Relation: budget.Replace, Steps: thesis.Steps{Unscaled: true}, Shares: thesis.Shares{Centre: 0.98}}
-	m := must(thesis.New(p))
+	m := cli.Must(thesis.New(p))
 	return each("plan Thesis, a median", p.Guarantee(), 40_000, func(side int) []float64 {
-		x := must(m.Release(context.Background(), [][]float64{{0}, {float64(2*side - 1)}})).Centre(0)
+		x := cli.Must(m.Release(context.Background(), [][]float64{{0}, {float64(2*side - 1)}})).Centre(0)
 		return []float64{x, math.Copysign(1, x)}
 	})
 }
@@ -610,10 +598,10 @@ func centre() audited {
 // means are those of the rows of both sides.
 func means(name string, m *plan.Mechanism, rows func(side int) [][]float64, n int) audited {
 	p, sides := m.Params(), [2][][]float64{rows(0), rows(1)}
-	release := func(side int) *plan.Mean { return must(m.Release(context.Background(), sides[side])) }
+	release := func(side int) *plan.Mean { return cli.Must(m.Release(context.Background(), sides[side])) }
 	if p.Method == plan.TwoPass {
 		release = func(side int) *plan.Mean {
-			return must(m.ReleaseSparse(context.Background(), stored(sides[side])))
+			return cli.Must(m.ReleaseSparse(context.Background(), stored(sides[side])))
 		}
 	}
 	return each(name, m.Guarantee(), n, func(side int) []float64 {
@@ -636,11 +624,9 @@ func means(name string, m *plan.Mechanism, rows func(side int) [][]float64, n in
 
 // inStep returns what a Slice alone says of keys in its step.
 func inStep(s *series.Slice[int], keys ...int) (x []float64) {
-	t := must(series.NewTimeline[int](s.Params()))
-	if err := t.Append(s); err != nil {
-		panic(err)
-	}
-	w := must(t.Window(s.Step(), s.Step()+1))
+	t := cli.Must(series.NewTimeline[int](s.Params()))
+	cli.OK(t.Append(s))
+	w := cli.Must(t.Window(s.Step(), s.Step()+1))
 	for _, key := range keys {
 		x = append(x, w.Estimate(key))
 	}
@@ -650,12 +636,12 @@ func inStep(s *series.Slice[int], keys ...int) (x []float64) {
 func steps() audited {
 	p := series.Params{Epsilon: 1, Dim: 2, Spans: [8]int{1, 2}}
 	return each("series, listed keys", p.Guarantee(), 20_000, func(side int) []float64 {
-		b, x := must(series.New[int](p)), []float64{}
+		b, x := cli.Must(series.New[int](p)), []float64{}
 		for step := range 2 {
 			if step == 0 && side == 0 {
 				b.Add(1)
 			}
-			x = append(x, inStep(must(b.Step()), 0, 1)...)
+			x = append(x, inStep(cli.Must(b.Step()), 0, 1)...)
 		}
 		return x
 	})

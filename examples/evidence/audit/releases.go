@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/elliptical"
 	"github.com/dpsketch/dpsketch/elliptical/column"
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/kor/distinct"
 	"github.com/dpsketch/dpsketch/misragries"
@@ -26,7 +27,7 @@ func releases() []audited {
 
 // numbers are the last n noisy numbers of an encoding, and how the first two differ.
 func numbers(o encoding.BinaryMarshaler, n int) []float64 {
-	data, x := must(o.MarshalBinary()), make([]float64, n)
+	data, x := cli.Must(o.MarshalBinary()), make([]float64, n)
 	for i := range x { // 8 bytes each, as FORMAT.md has them
 		x[i] = float64(int64(binary.LittleEndian.Uint64(data[len(data)-8*(n-i):])))
 	}
@@ -38,43 +39,41 @@ var cells = distinct.Params{Epsilon: 1, Cells: 16, Levels: 1, Seed: hashing.Seed
 
 // pair has a key in the second set in a cell that is taken in the first.
 func pair() audited {
-	return each("distinct, pair", must(cells.Plan()).Pair, 40_000, func(side int) []float64 {
-		a, b := must(distinct.New(cells)), must(distinct.New(cells))
+	return each("distinct, pair", cli.Must(cells.Plan()).Pair, 40_000, func(side int) []float64 {
+		a, b := cli.Must(distinct.New(cells)), cli.Must(distinct.New(cells))
 		for key := range uint64(400) {
 			a.Add(key)
 		}
 		if side == 0 {
 			b.Add(1000)
 		}
-		return numbers(must(distinct.ReleasePair(a, b)), 4)
+		return numbers(cli.Must(distinct.ReleasePair(a, b)), 4)
 	})
 }
 
 // cohorts has a key on the second day in a cell that was new on the first.
 func cohorts() audited {
-	return each("distinct, cohorts", must(distinct.NewCohortBuilder(cells, 2)).Guarantee(), 40_000, func(side int) []float64 {
-		b := must(distinct.NewCohortBuilder(cells, 2))
+	return each("distinct, cohorts", cli.Must(distinct.NewCohortBuilder(cells, 2)).Guarantee(), 40_000, func(side int) []float64 {
+		b := cli.Must(distinct.NewCohortBuilder(cells, 2))
 		for key := range uint64(400) {
 			b.Add(key)
 		}
-		if err := b.Advance(2); err != nil {
-			panic(err)
-		}
+		cli.OK(b.Advance(2))
 		if side == 0 {
 			b.Add(1000)
 		}
-		return numbers(must(b.Release()), 4)
+		return numbers(cli.Must(b.Release()), 4)
 	})
 }
 
 // frequencies is one key.
 func frequencies() audited {
-	return each("distinct, frequencies", must(distinct.NewFrequencyBuilder(cells, 2)).Guarantee(), 40_000, func(side int) []float64 {
-		b := must(distinct.NewFrequencyBuilder(cells, 2))
+	return each("distinct, frequencies", cli.Must(distinct.NewFrequencyBuilder(cells, 2)).Guarantee(), 40_000, func(side int) []float64 {
+		b := cli.Must(distinct.NewFrequencyBuilder(cells, 2))
 		if side == 0 {
 			b.Add(1)
 		}
-		return numbers(must(b.Release()), 4)
+		return numbers(cli.Must(b.Release()), 4)
 	})
 }
 
@@ -82,12 +81,12 @@ func frequencies() audited {
 func visitor() audited {
 	p := series.Params{Epsilon: 1, Dim: 2, Spans: [8]int{1, 2}, MaxElements: 2}
 	return each("series, a user", p.Guarantee(), 20_000, func(side int) []float64 {
-		b, x := must(series.New[int](p)), []float64{}
+		b, x := cli.Must(series.New[int](p)), []float64{}
 		for step := range 2 {
 			if side == 0 {
 				b.AddFor("user", []int{step, step, step})
 			}
-			x = append(x, inStep(must(b.Step()), 0, 1)...)
+			x = append(x, inStep(cli.Must(b.Step()), 0, 1)...)
 		}
 		return append(x, x[0]+x[3])
 	})
@@ -96,12 +95,12 @@ func visitor() audited {
 // rows has a user more, where FullKeys is chosen.
 func rows() audited {
 	p := groupby.Params{Epsilon: 1, Delta: 0.009}
-	return each("groupby, rows", must(groupby.NewRows[int, int](p)).Guarantee(), 20_000, func(side int) []float64 {
-		r := must(groupby.NewRows[int, int](p))
+	return each("groupby, rows", cli.Must(groupby.NewRows[int, int](p)).Guarantee(), 20_000, func(side int) []float64 {
+		r := cli.Must(groupby.NewRows[int, int](p))
 		for user := range 100 - side {
 			r.Add(user, 7)
 		}
-		g := must(r.Release())
+		g := cli.Must(r.Release())
 		return []float64{shown(g, 7), float64(g.FullKeys())}
 	})
 }
@@ -112,9 +111,9 @@ func twice() audited {
 	return each("groupby, two releases", p.Guarantee().Times(2), 20_000, func(side int) []float64 {
 		x := []float64{0, 0}
 		for i := range x {
-			b := must(groupby.New[int](p))
+			b := cli.Must(groupby.New[int](p))
 			addUsers(b.AddUser, 1, 100-side)
-			x[i] = shown(must(b.Release()), 0)
+			x[i] = shown(cli.Must(b.Release()), 0)
 		}
 		return append(x, x[0]+x[1])
 	})
@@ -125,13 +124,13 @@ func percentile() audited {
 	const keys = 1000
 	p := groupby.Params{Epsilon: 1, Delta: 0.009, FullKeys: 1, Max: 2, Resolution: 1, Levels: [8]float64{0.5}, QuantileShare: 0.5}
 	return many("groupby, a median", p.Guarantee(), 40_000, func(side int, emit func([]float64)) {
-		b := must(groupby.New[int](p))
+		b := cli.Must(groupby.New[int](p))
 		for key := range keys {
 			for user := range 121 - side {
 				b.AddUserValues([]int{key}, []float64{float64(2 - user%2*2)})
 			}
 		}
-		g := must(b.Release())
+		g := cli.Must(b.Release())
 		for key := range keys {
 			emit([]float64{shown(g, key), g.Quantile(key, 0.5)})
 		}
@@ -141,15 +140,15 @@ func percentile() audited {
 // learned has a user with a value far above the others', whose range is learned.
 func learned() audited {
 	p := groupby.Params{Epsilon: 1, Delta: 0.009, FullKeys: 1, Values: true}
-	return each("groupby, a learned range", must(groupby.NewRows[int, int](p)).Guarantee(), 4_000, func(side int) []float64 {
-		r := must(groupby.NewRows[int, int](p))
+	return each("groupby, a learned range", cli.Must(groupby.NewRows[int, int](p)).Guarantee(), 4_000, func(side int) []float64 {
+		r := cli.Must(groupby.NewRows[int, int](p))
 		for user := range 1000 {
 			r.AddValue(user, 1, 1)
 		}
 		if side == 0 {
 			r.AddValue(1000, 1, 1e6)
 		}
-		g := must(r.Release())
+		g := cli.Must(r.Release())
 		return []float64{shown(g, 1), g.Sum(1), g.Radius(), g.Scale(1), math.Log(g.Sum(1))}
 	})
 }
@@ -158,14 +157,14 @@ func learned() audited {
 func tail() audited {
 	p := column.Params{Epsilon: 1}
 	return each("column, a learned range", p.Guarantee(), 4_000, func(side int) []float64 {
-		b := must(column.New(p))
+		b := cli.Must(column.New(p))
 		for range 100 {
 			b.Add(1)
 		}
 		if side == 0 {
 			b.Add(1e6)
 		}
-		s := must(b.Release())
+		s := cli.Must(b.Release())
 		lo, hi := s.Range()
 		x := []float64{s.Value(column.Count), s.Value(column.Mean), math.Log1p(math.Abs(hi)), math.Log1p(math.Abs(lo)), 0}
 		for _, bin := range s.Tail() {
@@ -178,19 +177,17 @@ func tail() audited {
 // window has a key today in a cell that another key had yesterday: it moves the cell from one class
 // to another.
 func window() audited {
-	b := must(distinct.NewWindowBuilder(cells, 1))
+	b := cli.Must(distinct.NewWindowBuilder(cells, 1))
 	return each("distinct, windows", b.Guarantee(), 40_000, func(side int) []float64 {
-		b := must(distinct.NewWindowBuilder(cells, 1))
+		b := cli.Must(distinct.NewWindowBuilder(cells, 1))
 		for key := range uint64(400) { // all cells
 			b.Add(key)
 		}
-		if err := b.Advance(2); err != nil {
-			panic(err)
-		}
+		cli.OK(b.Advance(2))
 		if side == 0 {
 			b.Add(1000)
 		}
-		return numbers(must(b.Release()), 3)
+		return numbers(cli.Must(b.Release()), 3)
 	})
 }
 
@@ -198,13 +195,13 @@ func window() audited {
 func discovered() audited {
 	p := series.Params{Epsilon: 1, Delta: 0.02, Spans: [8]int{1, 2}, Discovery: [8]int{1, 2}}
 	return each("series, a rare key", p.Guarantee(), 40_000, func(side int) []float64 {
-		b := must(series.New[int](p))
-		must(b.Step())
+		b := cli.Must(series.New[int](p))
+		cli.Must(b.Step())
 		if side == 0 {
 			b.Add(7)
 		}
 		x := math.NaN()
-		for range must(b.Step()).Found() {
+		for range cli.Must(b.Step()).Found() {
 			x = 1
 		}
 		return []float64{x}
@@ -215,10 +212,10 @@ func discovered() audited {
 func counter() audited {
 	p := series.Params{Epsilon: 1, Dim: 1, Spans: [8]int{1, 2}}
 	return each("series, a counter", p.Guarantee(), 40_000, func(side int) []float64 {
-		c, x := must(series.New[int](p)), []float64{}
+		c, x := cli.Must(series.New[int](p)), []float64{}
 		c.AddN(0, 1-side)
 		for range 2 {
-			x = append(x, inStep(must(c.Step()), 0)...)
+			x = append(x, inStep(cli.Must(c.Step()), 0)...)
 		}
 		return append(x, x[0]+x[1])
 	})
@@ -227,12 +224,12 @@ func counter() audited {
 // list is a user with twice as many keys of a list as Clip, without δ.
 func list() audited {
 	p, keys := groupby.Params{Epsilon: 1, FullKeys: 2}, []int{1, 2, 3, 4}
-	return each("groupby, listed keys", must(groupby.NewListed(p, keys...)).Guarantee(), 100_000, func(side int) []float64 {
-		b := must(groupby.NewListed(p, keys...))
+	return each("groupby, listed keys", cli.Must(groupby.NewListed(p, keys...)).Guarantee(), 100_000, func(side int) []float64 {
+		b := cli.Must(groupby.NewListed(p, keys...))
 		if side == 0 {
 			b.AddUser(keys)
 		}
-		g, x := must(b.Release()), []float64{}
+		g, x := cli.Must(b.Release()), []float64{}
 		for _, key := range keys {
 			x = append(x, g.Estimate(key))
 		}
@@ -245,13 +242,13 @@ func sums() audited {
 	const keys = 2000
 	p := groupby.Params{Epsilon: 1, Delta: 0.009, FullKeys: 1, Max: 1}
 	return many("groupby, counts and sums", p.Guarantee(), 40_000, func(side int, emit func([]float64)) {
-		b := must(groupby.New[int](p))
+		b := cli.Must(groupby.New[int](p))
 		for key := range keys {
 			for range 200 - side {
 				b.AddUserValues([]int{key}, []float64{9})
 			}
 		}
-		g := must(b.Release())
+		g := cli.Must(b.Release())
 		for key := range keys {
 			x, y := shown(g, key), g.Sum(key)
 			emit([]float64{x, y, x + y})
@@ -263,24 +260,24 @@ func sums() audited {
 func found() audited {
 	const keys = 4000
 	p := groupby.Params{Epsilon: 1, Delta: 0.009, FullKeys: 1, Passes: 2}
-	d := must(groupby.NewDiscovery[int](p))
+	d := cli.Must(groupby.NewDiscovery[int](p))
 	return many("groupby, Discovery", d.Guarantee(), 40_000, func(side int, emit func([]float64)) {
-		d := must(groupby.NewDiscovery[int](p))
+		d := cli.Must(groupby.NewDiscovery[int](p))
 		addUsers(d.AddUser, keys, 6-side)
-		b := must(d.Release())
+		b := cli.Must(d.Release())
 		b.SecondPass()
 		addUsers(b.AddUser, keys, 6-side)
-		emitCounts(must(b.Release()), keys, emit)
+		emitCounts(cli.Must(b.Release()), keys, emit)
 	})
 }
 
 // total is a row more of those whose number is private, given as sums.
 func total() audited {
 	p := elliptical.Params{Epsilon: 1, Shape: elliptical.Independent, Relation: budget.AddRemove, Count: true, Min: elliptical.VectorOf(0, 0), Max: elliptical.VectorOf(1, 1)}
-	m := must(elliptical.New(p))
+	m := cli.Must(elliptical.New(p))
 	return each("elliptical Laplace, with the count", p.Guarantee(), 20_000, func(side int) []float64 {
 		x := float64(1 - side)
-		s := must(m.Release([]float64{x, x, x}))
+		s := cli.Must(m.Release([]float64{x, x, x}))
 		v := s.Values()
 		return []float64{v[0], v[1], s.Count(), s.Count() + v[0] + v[1]}
 	})

@@ -175,11 +175,11 @@ func (r *row) release(stream []uint64, seed uint64) []*misragries.Histogram[uint
 	if r.sketches == 1 {
 		return releases(list[0], r.params())
 	}
-	sum := must(misragries.NewSum[uint64](r.params()))
+	sum := cli.Must(misragries.NewSum[uint64](r.params()))
 	for _, b := range list {
-		check(sum.Add(b))
+		cli.OK(sum.Add(b))
 	}
-	return []*misragries.Histogram[uint64]{must(sum.Release())}
+	return []*misragries.Histogram[uint64]{cli.Must(sum.Release())}
 }
 
 func (r *row) params() misragries.Params {
@@ -190,7 +190,7 @@ func (r *row) params() misragries.Params {
 func (r *row) deal(stream []uint64, seed uint64) []*misragries.Builder[uint64] {
 	list := make([]*misragries.Builder[uint64], r.sketches)
 	for i := range list {
-		list[i] = must(misragries.New[uint64](r.params()))
+		list[i] = cli.Must(misragries.New[uint64](r.params()))
 	}
 	if r.sketches == 1 {
 		list[0].AddSlice(stream)
@@ -209,23 +209,23 @@ func (r *row) deal(stream []uint64, seed uint64) []*misragries.Builder[uint64] {
 
 // releases returns releases of the Builder that differ in their noise.
 func releases(b *misragries.Builder[uint64], p misragries.Params) []*misragries.Histogram[uint64] {
-	state := must(b.AppendPrivateState(nil))
+	state := cli.Must(b.AppendPrivateState(nil))
 	list := make([]*misragries.Histogram[uint64], noises)
 	for i := range list {
-		again := must(misragries.New[uint64](p))
-		check(again.RestorePrivateState(state))
-		list[i] = must(again.Release())
+		again := cli.Must(misragries.New[uint64](p))
+		cli.OK(again.RestorePrivateState(state))
+		list[i] = cli.Must(again.Release())
 	}
 	return list
 }
 
 // words prints the words that `go run ./examples/heavyhitters` begins with, by its Params.
 func words(w *printer) {
-	stream := slices.Collect(must(kjv.Load()).Tokens())
+	stream := slices.Collect(cli.Must(kjv.Load()).Tokens())
 	truth := count(stream)
-	b := must(misragries.New[string](misragries.Params{Counters: 1024, Epsilon: 1, Delta: 1e-9}))
+	b := cli.Must(misragries.New[string](misragries.Params{Counters: 1024, Epsilon: 1, Delta: 1e-9}))
 	b.AddSlice(stream)
-	h := must(b.Release())
+	h := cli.Must(b.Release())
 	w.print("\nThe most frequent words of the King James Bible, k = 1024, ε = 1, δ = 1e-9\n\n%-8s %9s %9s %9s\n", "word", "true", "Lower", "Estimate")
 	for word, estimate := range h.Top(10) {
 		w.print("%-8s %9.0f %9.0f %9.0f\n", word, truth[word], h.Lower(word), estimate)
@@ -250,18 +250,5 @@ type printer struct {
 func (w *printer) print(format string, args ...any) {
 	if w.err == nil {
 		_, w.err = fmt.Fprintf(w.out, format, args...)
-	}
-}
-
-func must[T any](x T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return x
-}
-
-func check(err error) {
-	if err != nil {
-		panic(err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/misragries"
 )
 
@@ -110,7 +111,7 @@ func compare(scores []score, stream []uint64, r row, seed uint64, truth map[uint
 	r.method = 0
 	var parts []*misragries.Histogram[uint64]
 	for _, b := range r.deal(stream, seed) {
-		parts = append(parts, must(b.Release()))
+		parts = append(parts, cli.Must(b.Release()))
 	}
-	scores[len(ways)-1].of(must(misragries.Combine(parts...)), truth, heavy)
+	scores[len(ways)-1].of(cli.Must(misragries.Combine(parts...)), truth, heavy)
 }

@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 
 	"github.com/dpsketch/dpsketch/elliptical/column"
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 )
 
 // columnRange draws the error of the mean of latencies at ε = 1 for a Max that is too large, up to
@@ -25,11 +26,11 @@ func columnRange(e effort) *picture {
 	point := func(most float64) float64 {
 		sum := 0.0
 		for range runs {
-			b := must(column.New(column.Params{Epsilon: 1, Max: most, Want: column.Mean}))
+			b := cli.Must(column.New(column.Params{Epsilon: 1, Max: most, Want: column.Mean}))
 			for _, x := range values {
 				b.Add(x)
 			}
-			s := must(b.Release())
+			s := cli.Must(b.Release())
 			sum += math.Pow(s.Value(column.Mean)-mean, 2) / float64(runs)
 		}
 		return math.Sqrt(sum / squares * n)

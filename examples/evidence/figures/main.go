@@ -1,8 +1,7 @@
-// Package figures draws the figures of the papers with this library's curves beside theirs, as SVG
-// and PNG.
+// Package figures draws this library's curves beside those of the papers' mechanisms.
 //
 //	evidence figures                                      all, some minutes
-//	evidence figures -only 'kor|jl' -out /tmp/pictures    some
+//	evidence figures -only 'alp|plan' -out pictures       some
 //	evidence figures -quick                               fewer repetitions, to see that all works
 //
 // A curve of the papers' mechanisms comes from a simulation of the algorithm as printed or from its
@@ -34,13 +33,6 @@ type figure struct {
 	draw func(effort) *picture
 }
 
-func must[T any](x T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return x
-}
-
 // effort is how much to simulate.
 type effort struct {
 	runs  int // trials of a point of a simulated curve
@@ -54,29 +46,14 @@ var (
 )
 
 var figures = []figure{
-	{"alp-bound", alphaBound},
-	{"alp-alpha", alpAlpha},
-	{"alp-errors", alpErrors},
-	{"alp-integers", alpIntegers},
 	{"alp-bits", alpBits},
-	{"elliptical-gaussian", ellipses},
-	{"elliptical-laplace", diamonds},
-	{"arete-6", func(effort) *picture { return densities(6) }},
-	{"arete-8", func(effort) *picture { return densities(8) }},
 	{"arete-error", divisible},
 	{"column-range", columnRange},
-	{"plan-dimensions", planDimensions},
-	{"plan-skew", planSkew},
 	{"plan-skewed", planSkewed},
-	{"plan-binary", planBinary},
-	{"plan-baskets", planBaskets},
-	{"misragries-threshold", thresholds},
 	{"misragries-counters", counters},
 	{"series-stationary", topErrors("A stationary stream", false, false)},
 	{"series-diurnal", topErrors("A diurnal stream", false, true)},
 	{"series-drifting", topErrors("A drifting stream", true, true)},
-	{"kor-error", korError},
-	{"jl-variance", jlVariance},
 	{"budget-releases", releases},
 }
 
@@ -121,11 +98,11 @@ func (c *command) Run(stdout io.Writer) error {
 			continue
 		}
 		p := f.draw(e)
-		files, err := p.save(c.out, f.name)
+		file, err := p.save(c.out, f.name)
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintln(stdout, strings.Join(append([]string{files}, p.table...), "\n")); err != nil {
+		if _, err := fmt.Fprintln(stdout, strings.Join(append([]string{file}, p.table...), "\n")); err != nil {
 			return err
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 )
 
 // picture is a plot that takes curves one by one.
@@ -96,22 +97,13 @@ type kind int
 const (
 	ours   kind = iota // a full line
 	theirs             // a dashed line
-	seen               // points: what was measured
 )
 
 // add draws a curve.
 func (p *picture) add(name string, k kind, points plotter.XYs) *picture {
-	colour := colours[p.curves%len(colours)]
+	l := cli.Must(plotter.NewLine(points))
+	l.Color, l.Width = colours[p.curves%len(colours)], vg.Points(2)
 	p.curves++
-	if k == seen {
-		s := must(plotter.NewScatter(points))
-		s.GlyphStyle = draw.GlyphStyle{Color: colour, Radius: 3, Shape: draw.CircleGlyph{}}
-		p.Add(s)
-		p.Legend.Add(name, s)
-		return p
-	}
-	l := must(plotter.NewLine(points))
-	l.Color, l.Width = colour, vg.Points(2)
 	if k == theirs {
 		l.Dashes = []vg.Length{vg.Points(6), vg.Points(4)}
 	}
@@ -120,15 +112,10 @@ func (p *picture) add(name string, k kind, points plotter.XYs) *picture {
 	return p
 }
 
-// save writes the SVG and the PNG, and returns their names.
+// save writes a PNG, and returns its name.
 func (p *picture) save(dir, name string) (string, error) {
-	base := filepath.Join(dir, name)
-	for _, ext := range []string{".svg", ".png"} {
-		if err := p.Plot.Save(width, height, base+ext); err != nil {
-			return "", err
-		}
-	}
-	return base + ".svg, " + base + ".png", nil
+	file := filepath.Join(dir, name+".png")
+	return file, p.Plot.Save(width, height, file)
 }
 
 // curve computes f at the points of x.

@@ -10,6 +10,7 @@ import (
 
 	"gonum.org/v1/plot/plotter"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/misragries/series"
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -74,7 +75,7 @@ type reader func(from, to int, wanted map[int]int) (estimate func(key int) float
 // bySeries reads the Slices of a Builder.
 func bySeries(s traffic) reader {
 	p := series.Params{Epsilon: seriesEpsilon, Delta: seriesDelta}
-	builder := must(series.New[int](p))
+	builder := cli.Must(series.New[int](p))
 	slicesOf := make([]*series.Slice[int], len(s))
 	for t, counts := range s {
 		for key, n := range counts {
@@ -82,19 +83,17 @@ func bySeries(s traffic) reader {
 				builder.Add(key)
 			}
 		}
-		slicesOf[t] = must(builder.Step())
+		slicesOf[t] = cli.Must(builder.Step())
 	}
 	var timeline *series.Timeline[int]
 	return func(from, to int, _ map[int]int) func(int) float64 {
 		if timeline == nil || timeline.Len() > to { // a window is read when it ends
-			timeline = must(series.NewTimeline[int](p))
+			timeline = cli.Must(series.NewTimeline[int](p))
 		}
 		for timeline.Len() < to {
-			if err := timeline.Append(slicesOf[timeline.Len()]); err != nil {
-				panic(err)
-			}
+			cli.OK(timeline.Append(slicesOf[timeline.Len()]))
 		}
-		return must(timeline.Window(from, to)).Estimate
+		return cli.Must(timeline.Window(from, to)).Estimate
 	}
 }
 
@@ -105,8 +104,8 @@ func byIndependent(traffic) reader {
 	for _, n := range windows {
 		releases += n
 	}
-	sigma := must(noise.GaussianSigma(seriesEpsilon, seriesDelta/2, math.Sqrt(float64(releases))))
-	law := must(noise.NewGaussian(sigma))
+	sigma := cli.Must(noise.GaussianSigma(seriesEpsilon, seriesDelta/2, math.Sqrt(float64(releases))))
+	law := cli.Must(noise.NewGaussian(sigma))
 	threshold := 1 + law.Quantile(1-seriesDelta/2/float64(releases))
 	var src noise.Source
 	return func(_, _ int, wanted map[int]int) func(int) float64 {
@@ -123,7 +122,7 @@ func byIndependent(traffic) reader {
 // bySums adds up releases of steps, each at the whole ε and δ, as an element is in one of them:
 // exact counts with discrete Laplace noise and the least threshold.
 func bySums(s traffic) reader {
-	law := must(noise.NewDiscreteLaplace(1. / seriesEpsilon))
+	law := cli.Must(noise.NewDiscreteLaplace(1. / seriesEpsilon))
 	threshold := int64(1)
 	for law.LogSurvival(float64(threshold)-2) > math.Log(seriesDelta) {
 		threshold++

@@ -49,23 +49,6 @@ func linear(alpha, most, collision float64) unary {
 	return unary{int(math.Ceil(most / alpha)), alpha, 1 / (alpha + 2), func(part float64) float64 { return part }, collision}
 }
 
-// ramp is the S-shaped code of package alp, p = ½e^{−α/2}, by the thesis's estimator.
-func ramp(alpha, most, collision float64) unary {
-	p := math.Exp(-alpha/2) / 2
-	return unary{int(math.Ceil(most / alpha)), alpha, p, func(part float64) float64 {
-		q := math.Exp(alpha*(part-0.5)) / 2
-		if part > 0.5 {
-			q = 1 - math.Exp(-alpha*(part-0.5))/2
-		}
-		return (q - p) / (1 - 2*p)
-	}, collision}
-}
-
-// histogram is the thesis's code for integers (Algorithm 10): a bit for each unit, p = 1/(e^ε+1).
-func histogram(epsilon, most, collision float64) unary {
-	return unary{int(most), 1, 1 / (math.Exp(epsilon) + 1), func(float64) float64 { return 0 }, collision}
-}
-
 // meanAbs returns the mean absolute error over values drawn by draw.
 func (u unary) meanAbs(runs int, draw func(*rand.Rand) float64) float64 {
 	rng := rand.New(rand.NewPCG(7, uint64(u.bits)))

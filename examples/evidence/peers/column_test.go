@@ -5,18 +5,27 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/differential-privacy/go/v3/dpagg"
 	google "github.com/google/differential-privacy/go/v3/noise"
 
 	"github.com/dpsketch/dpsketch/elliptical/column"
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 )
 
 var (
 	long   = flag.Bool("long", false, "compare errors that take minutes to measure")
 	update = flag.Bool("update", false, "draw keys.svg anew")
 )
+
+// needsLong skips a test of minutes without -long, unless -run asks for it by name.
+func needsLong(t *testing.T) {
+	if !*long && !strings.Contains(flag.Lookup("test.run").Value.String(), strings.TrimPrefix(t.Name(), "Test")) {
+		t.Skip("needs -long")
+	}
+}
 
 // data is a column of 1000 values with its public range and unit.
 type data struct {
@@ -56,25 +65,25 @@ func rms(runs int, want float64, f func() float64) float64 {
 // aggregated returns the result of Google's aggregation of the values.
 func aggregated(a aggregation, values []float64) float64 {
 	for _, x := range values {
-		check(a.Add(x))
+		cli.OK(a.Add(x))
 	}
-	return must(a.Result())
+	return cli.Must(a.Result())
 }
 
 // googlesMean returns what Google's BoundedMean makes of the values.
 func googlesMean(epsilon, delta float64, kind google.Noise, low, high float64, values []float64) float64 {
-	return aggregated(must(dpagg.NewBoundedMean(&dpagg.BoundedMeanOptions{
+	return aggregated(cli.Must(dpagg.NewBoundedMean(&dpagg.BoundedMeanOptions{
 		Epsilon: epsilon, Delta: delta, Noise: kind, MaxPartitionsContributed: 1, MaxContributionsPerPartition: 1, Lower: low, Upper: high,
 	})), values)
 }
 
 // released returns the statistics of the values.
 func released(p column.Params, values []float64) *column.Summary {
-	b := must(column.New(p))
+	b := cli.Must(column.New(p))
 	for _, x := range values {
 		b.Add(x)
 	}
-	return must(b.Release())
+	return cli.Must(b.Release())
 }
 
 // The errors of mean and variance at ε = 1 beside Google's BoundedMean and BoundedVariance: 0.71
@@ -83,9 +92,7 @@ func released(p column.Params, values []float64) *column.Summary {
 // relative standard error of 0.7 % for means, of 1.2 % for that variance and of 1.7 % at most, so
 // that it is above what is tested with probability below 1e-12.
 func TestColumnMeans(t *testing.T) {
-	if !*long {
-		t.Skip("needs -long")
-	}
+	needsLong(t)
 	const runs = 40_000
 	for _, d := range columns() {
 		n, mean, square := float64(len(d.values)), 0.0, 0.0
@@ -107,7 +114,7 @@ func TestColumnMeans(t *testing.T) {
 				rms(runs, mean, func() float64 { return googlesMean(1, delta, kind, d.min, d.max, d.values) })
 			ofVariance := rms(runs, square, func() float64 { return released(p, d.values).Value(column.Variance) }) /
 				rms(runs, square, func() float64 {
-					return aggregated(must(dpagg.NewBoundedVariance(&dpagg.BoundedVarianceOptions{Epsilon: 1, Delta: delta, Noise: kind, MaxPartitionsContributed: 1, MaxContributionsPerPartition: 1, Lower: d.min, Upper: d.max})), d.values)
+					return aggregated(cli.Must(dpagg.NewBoundedVariance(&dpagg.BoundedVarianceOptions{Epsilon: 1, Delta: delta, Noise: kind, MaxPartitionsContributed: 1, MaxContributionsPerPartition: 1, Lower: d.min, Upper: d.max})), d.values)
 				})
 			t.Logf("%-11s δ = %v, error over Google's: mean %.3f, variance %.3f", d.name, delta, ofMean, ofVariance)
 			if !(ofMean <= most[0]*1.06 && ofVariance <= most[1]*1.06) {
@@ -123,9 +130,7 @@ func TestColumnMeans(t *testing.T) {
 // 1.1 is the price of not knowing: 30 % of ε finds the range, and its ends are up to √2 times as
 // far as the best ones. (A ratio of so many has a relative standard error of 5 %.)
 func TestLearnedColumnMeans(t *testing.T) {
-	if !*long {
-		t.Skip("needs -long")
-	}
+	needsLong(t)
 	const n, runs = 20_000, 1000
 	for _, d := range learnedColumns(n) {
 		mean, sorted := 0.0, slices.Sorted(slices.Values(d.values))
@@ -173,9 +178,7 @@ func learnedColumns(n int) (all []data) {
 // Errors in rank of 1 and 5 quantiles beside Google's BoundedQuantiles, a tree. Over the six
 // columns together they are at most 0.7 of them at ε = 1, and at ε = 0.1.
 func TestColumnQuantiles(t *testing.T) {
-	if !*long {
-		t.Skip("needs -long")
-	}
+	needsLong(t)
 	const runs = 100
 	for _, epsilon := range []float64{1, 0.1} {
 		for _, levels := range [][]float64{{0.5}, {0.1, 0.3, 0.5, 0.7, 0.9}} {
@@ -192,16 +195,16 @@ func TestColumnQuantiles(t *testing.T) {
 				p := column.Params{Epsilon: epsilon, Min: d.min, Max: d.max, Resolution: d.unit}
 				mine, other := 0.0, 0.0
 				for range runs {
-					b := must(column.NewQuantiles(p, levels...))
-					a := must(dpagg.NewBoundedQuantiles(&dpagg.BoundedQuantilesOptions{Epsilon: epsilon, MaxPartitionsContributed: 1, MaxContributionsPerPartition: 1, Lower: d.min, Upper: d.max}))
+					b := cli.Must(column.NewQuantiles(p, levels...))
+					a := cli.Must(dpagg.NewBoundedQuantiles(&dpagg.BoundedQuantilesOptions{Epsilon: epsilon, MaxPartitionsContributed: 1, MaxContributionsPerPartition: 1, Lower: d.min, Upper: d.max}))
 					for _, x := range d.values {
 						b.Add(x)
-						check(a.Add(x))
+						cli.OK(a.Add(x))
 					}
-					q := must(b.Release())
+					q := cli.Must(b.Release())
 					for _, level := range levels {
 						mine += off(q.Quantile(level), level)
-						x := must(a.Result(level))
+						x := cli.Must(a.Result(level))
 						other += off(x, level)
 					}
 				}

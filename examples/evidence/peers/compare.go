@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 )
 
 // comparison is one piece of work done by the library and by a peer.
@@ -164,20 +166,7 @@ func releases[B interface{ Release() (R, error) }, R any](fill func() B) func(*t
 			b.StopTimer()
 			builder := fill()
 			b.StartTimer()
-			must(builder.Release())
+			cli.Must(builder.Release())
 		}
-	}
-}
-
-func must[T any](x T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return x
-}
-
-func check(err error) {
-	if err != nil {
-		panic(err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/misragries"
 )
@@ -40,7 +41,7 @@ func counting(n int) []comparison {
 
 func count[K hashing.Key](kind string, target float64, k int, stream []K) comparison {
 	sketch := func() *misragries.Builder[K] {
-		b := must(misragries.New[K](misragries.Params{Counters: k, Epsilon: 1, Delta: 1e-9}))
+		b := cli.Must(misragries.New[K](misragries.Params{Counters: k, Epsilon: 1, Delta: 1e-9}))
 		for _, key := range stream {
 			b.Add(key)
 		}
@@ -61,14 +62,14 @@ func count[K hashing.Key](kind string, target float64, k int, stream []K) compar
 		ours:   repeat(func() { sketch() }),
 		theirs: repeat(func() { exact() }),
 		check: func() error {
-			h := must(sketch().Release())
+			h := cli.Must(sketch().Release())
 			most, count := stream[0], uint64(0)
 			for key, c := range exact() {
 				if c > count {
 					most, count = key, c
 				}
 			}
-			plan := must(h.Params().Plan(1))
+			plan := cli.Must(h.Params().Plan(1))
 			// Noise exceeds 20 standard deviations once in 1e12 times.
 			return near("misragries", h.Estimate(most), float64(count), float64(len(stream))/float64(k+1)+20*plan.StdDev)
 		},

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/arete"
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/noise"
 	google "github.com/google/differential-privacy/go/v3/noise"
 )
@@ -40,19 +41,19 @@ func (d drawn) follows() error {
 func draws() []comparison {
 	var src noise.Source
 	discrete := func(scale float64) drawn {
-		d := must(noise.NewDiscreteLaplace(scale))
+		d := cli.Must(noise.NewDiscreteLaplace(scale))
 		return drawn{"discrete Laplace", func() float64 { return float64(d.SampleInt(&src)) }, d.MeanAbs(), d.Variance()}
 	}
 	normal := func(sigma float64) drawn {
-		d := must(noise.NewGaussian(sigma))
+		d := cli.Must(noise.NewGaussian(sigma))
 		return drawn{"Gaussian", func() float64 { return d.Sample(&src, grid) }, d.MeanAbs(), d.Variance()}
 	}
 	laplaceOf := func(scale float64) drawn {
-		d := must(noise.NewLaplace(scale))
+		d := cli.Must(noise.NewLaplace(scale))
 		return drawn{"Laplace", func() float64 { return d.Sample(&src, grid) }, d.MeanAbs(), d.Variance()}
 	}
 	googles := func(kind google.Noise, like drawn, epsilon, delta float64) drawn {
-		like.name, like.draw = "Google AddNoiseFloat64", func() float64 { return must(kind.AddNoiseFloat64(0, 1, 1, epsilon, delta)) }
+		like.name, like.draw = "Google AddNoiseFloat64", func() float64 { return cli.Must(kind.AddNoiseFloat64(0, 1, 1, epsilon, delta)) }
 		return like
 	}
 	against := func(work string, target float64, ours, theirs drawn) comparison {
@@ -65,11 +66,11 @@ func draws() []comparison {
 	laplace, gaussian := laplaceOf(1), normal(google.SigmaForGaussian(1, 1, 1, 1e-5))
 	// Google rounds continuous noise, whose mean absolute value is then 1/(2·sinh ½), and its
 	// variance at most that of the parts together.
-	rounded := drawn{"Google AddNoiseInt64", func() float64 { return float64(must(google.Laplace().AddNoiseInt64(0, 1, 1, 1, 0))) }, 1 / (2 * math.Sinh(0.5)), 2 + 1./12}
+	rounded := drawn{"Google AddNoiseInt64", func() float64 { return float64(cli.Must(google.Laplace().AddNoiseInt64(0, 1, 1, 1, 0))) }, 1 / (2 * math.Sinh(0.5)), 2 + 1./12}
 
 	const epsilon, parties = 8, 1000
-	together := must(arete.New(arete.Params{Epsilon: epsilon, Parties: parties}))
-	share, lattice := must(together.Share(parties, 0)), together.Lattice()
+	together := cli.Must(arete.New(arete.Params{Epsilon: epsilon, Parties: parties}))
+	share, lattice := cli.Must(together.Share(parties, 0)), together.Lattice()
 	shares := drawn{"all shares", func() float64 {
 		total := int64(0)
 		for range parties {
@@ -77,9 +78,9 @@ func draws() []comparison {
 		}
 		return float64(total)
 	}, lattice.MeanAbs(), lattice.Variance()}
-	alone := must(arete.New(arete.Params{Epsilon: epsilon}))
+	alone := cli.Must(arete.New(arete.Params{Epsilon: epsilon}))
 	step := alone.Lattice().Step()
-	jump := drawn{"arete", func() float64 { return must(alone.Release(0)).Estimate() }, step * alone.Lattice().MeanAbs(), step * step * alone.Lattice().Variance()}
+	jump := drawn{"arete", func() float64 { return cli.Must(alone.Release(0)).Estimate() }, step * alone.Lattice().MeanAbs(), step * step * alone.Lattice().Variance()}
 	whole := googles(google.Laplace(), laplaceOf(1./epsilon), epsilon, 0)
 	one := against(fmt.Sprintf("jump law at ε = 8, share of one of %d", parties), 0, shares, whole)
 	one.ours = repeat(func() { share.Noise() })

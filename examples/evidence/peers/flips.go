@@ -8,6 +8,7 @@ import (
 	"math/bits"
 	"math/rand/v2"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/noise"
 )
 
@@ -16,7 +17,7 @@ import (
 // exact; and math/rand/v2, whose numbers have 53 bits, and which says of itself that it is not for
 // secrets.
 func flips() []comparison {
-	law := must(noise.RandomizedResponse(1))
+	law := cli.Must(noise.RandomizedResponse(1))
 	var src noise.Source
 	table := make([]uint64, 1<<12)
 	bulk := func() { law.Flip(&src, table) }

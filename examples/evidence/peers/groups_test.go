@@ -13,6 +13,7 @@ import (
 	"github.com/google/differential-privacy/go/v3/dpagg"
 	google "github.com/google/differential-privacy/go/v3/noise"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/internal/audit/baskets"
 	ours "github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/threshold"
@@ -42,9 +43,9 @@ func peerGroups(users [][]int, m int, keysOnly bool) map[int]float64 {
 		}
 		shown[key] = math.NaN()
 		if !keysOnly {
-			count := must(dpagg.NewCount(&dpagg.CountOptions{Epsilon: epsilon, Delta: delta, MaxPartitionsContributed: int64(m), Noise: google.Gaussian()}))
-			check(count.IncrementBy(n))
-			shown[key] = float64(must(count.Result()))
+			count := cli.Must(dpagg.NewCount(&dpagg.CountOptions{Epsilon: epsilon, Delta: delta, MaxPartitionsContributed: int64(m), Noise: google.Gaussian()}))
+			cli.OK(count.IncrementBy(n))
+			shown[key] = float64(cli.Must(count.Result()))
 		}
 	}
 	return shown
@@ -52,9 +53,9 @@ func peerGroups(users [][]int, m int, keysOnly bool) map[int]float64 {
 
 // selected reports whether Google's selection shows a key of n users.
 func selected(epsilon, delta float64, m int, n int64) bool {
-	s := must(dpagg.NewPreAggSelectPartition(&dpagg.PreAggSelectPartitionOptions{Epsilon: epsilon, Delta: delta, MaxPartitionsContributed: int64(m)}))
-	check(s.IncrementBy(n))
-	return must(s.ShouldKeepPartition())
+	s := cli.Must(dpagg.NewPreAggSelectPartition(&dpagg.PreAggSelectPartitionOptions{Epsilon: epsilon, Delta: delta, MaxPartitionsContributed: int64(m)}))
+	cli.OK(s.IncrementBy(n))
+	return cli.Must(s.ShouldKeepPartition())
 }
 
 // The rows of the table in ../figures/README.md, which has a column for each bound m on the keys of
@@ -91,8 +92,8 @@ func (g *groupsTable) String() string {
 // number of keys that it is expected to show: users give 1/√l to l ≤ m keys, σ is that of a
 // Gaussian mechanism, and l new keys escape with probability δ.
 func weightedGaussian(users [][]int, m int, epsilon, delta float64) (threshold, keys float64) {
-	sigma := must(ours.GaussianSigma(epsilon, delta, 1))
-	law := must(ours.NewGaussian(sigma))
+	sigma := cli.Must(ours.GaussianSigma(epsilon, delta, 1))
+	law := cli.Must(ours.NewGaussian(sigma))
 	for l := 1; l <= m; l++ {
 		each := -math.Expm1(math.Log1p(-delta) / float64(l))
 		threshold = max(threshold, 1/math.Sqrt(float64(l))-law.Quantile(each))
@@ -112,7 +113,7 @@ func weightedGaussian(users [][]int, m int, epsilon, delta float64) (threshold, 
 
 // boundedKeys releases the counts of m random keys of each user with Gaussian noise.
 func boundedKeys(users [][]int, m int) *threshold.Vector[int] {
-	b := must(threshold.NewBounded[int](threshold.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: m, MaxValue: 1, Integers: true}))
+	b := cli.Must(threshold.NewBounded[int](threshold.Params{Epsilon: 1, Delta: 1e-6, MaxKeys: m, MaxValue: 1, Integers: true}))
 	for _, keys := range users {
 		for i, j := range rand.Perm(len(keys)) {
 			if i < m {
@@ -120,7 +121,7 @@ func boundedKeys(users [][]int, m int) *threshold.Vector[int] {
 			}
 		}
 	}
-	return must(b.Release())
+	return cli.Must(b.Release())
 }
 
 // GROUP BY over baskets at ε = 1, δ = 1e-6: keys that are shown, and the mean error of the 100
@@ -132,9 +133,7 @@ func boundedKeys(users [][]int, m int) *threshold.Vector[int] {
 //
 // With -update it draws keys.svg anew.
 func TestGroupsBesideGoogle(t *testing.T) {
-	if !*long {
-		t.Skip("needs -long")
-	}
+	needsLong(t)
 	users := baskets.Retail()
 	truth := map[int]float64{}
 	for _, keys := range users {
@@ -155,11 +154,11 @@ func TestGroupsBesideGoogle(t *testing.T) {
 		return sum
 	}
 	release := func(p groupby.Params) *groupby.Groups[int] {
-		b := must(groupby.New[int](p))
+		b := cli.Must(groupby.New[int](p))
 		for _, keys := range users {
 			b.AddUser(keys)
 		}
-		return must(b.Release())
+		return cli.Must(b.Release())
 	}
 	var table groupsTable
 	plain := groupby.Params{Epsilon: 1, Delta: 1e-6}
@@ -192,7 +191,7 @@ func TestGroupsBesideGoogle(t *testing.T) {
 		far := off(func(key int) float64 { return with[key] })
 		table[peerCounts][i] = fmt.Sprintf("%d, %.0f", len(with), far)
 		random := boundedKeys(users, m)
-		bounds := must(random.Params().Plan())
+		bounds := cli.Must(random.Params().Plan())
 		table[bounded][i] = fmt.Sprintf("%.0f, %d, %.0f", bounds.Threshold, random.Len(), off(random.Estimate))
 		if keys < 6*peer/5 || two < peer || counted.Len() < len(with) || nearest > far {
 			t.Errorf("m = %d: the peer is better", m)
@@ -202,7 +201,7 @@ func TestGroupsBesideGoogle(t *testing.T) {
 	if *update {
 		picture := keysPicture([]bar{{"Google's library, at its best bound", bestPeer}, {"weighted Gaussian, at its best bound", int(bestWeighted)},
 			{"groupby, users one by one", keys}, {"groupby, users kept: Rows", two}})
-		check(os.WriteFile("keys.svg", []byte(picture), 0o644))
+		cli.OK(os.WriteFile("keys.svg", []byte(picture), 0o644))
 	}
 }
 
@@ -234,5 +233,5 @@ func keysPicture(bars []bar) string {
 }
 
 func thresholdOf(p groupby.Params) float64 {
-	return must(p.Plan()).Threshold
+	return cli.Must(p.Plan()).Threshold
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/threshold"
 	google "github.com/google/differential-privacy/go/v3/noise"
 )
@@ -15,7 +16,7 @@ import (
 func histograms(keys int) []comparison {
 	counts := counts(keys)
 	filled := func() *threshold.Builder[uint64] {
-		builder := must(threshold.New[uint64](threshold.Params{Epsilon: 1, Delta: 1e-6, Integers: true}))
+		builder := cli.Must(threshold.New[uint64](threshold.Params{Epsilon: 1, Delta: 1e-6, Integers: true}))
 		builder.Grow(len(counts))
 		for key, count := range counts {
 			builder.Add(key, float64(count))
@@ -27,7 +28,7 @@ func histograms(keys int) []comparison {
 		ours:   releases(filled),
 		theirs: repeat(func() { thresholded(counts) }),
 		check: func() error {
-			ours, theirs := must(filled().Release()), thresholded(counts)
+			ours, theirs := cli.Must(filled().Release()), thresholded(counts)
 			total, keys := frequent(counts)
 			tolerance := sure * math.Sqrt(2*keys) // 2 is the variance of Laplace noise
 			return errors.Join(near("threshold", sum(counts, ours.Estimate), total, tolerance),
@@ -36,7 +37,7 @@ func histograms(keys int) []comparison {
 	}
 	both := c
 	both.work, both.target = fmt.Sprintf("histogram of %d integer keys, Add and Release", keys), 0
-	both.ours = repeat(func() { must(filled().Release()) })
+	both.ours = repeat(func() { cli.Must(filled().Release()) })
 	return []comparison{c, both}
 }
 
@@ -44,10 +45,10 @@ func histograms(keys int) []comparison {
 // its noise for each key. All of its δ goes to the threshold, as its Laplace noise takes none.
 func thresholded(counts map[uint64]int64) map[uint64]int64 {
 	noise := google.Laplace()
-	least := must(noise.Threshold(1, 1, 1, 0, 1e-6))
+	least := cli.Must(noise.Threshold(1, 1, 1, 0, 1e-6))
 	released := make(map[uint64]int64)
 	for key, count := range counts {
-		noisy := must(noise.AddNoiseInt64(count, 1, 1, 1, 0))
+		noisy := cli.Must(noise.AddNoiseInt64(count, 1, 1, 1, 0))
 		if float64(noisy) >= least {
 			released[key] = noisy
 		}

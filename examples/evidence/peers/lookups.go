@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dpsketch/dpsketch/alp"
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 )
 
 // lookups compares package alp, ε = 1, δ = 1e-6 and 100 bits an entry, on the counts of
@@ -25,12 +26,12 @@ func lookups(n int) []comparison {
 		work: fmt.Sprintf("sparse vector of %d entries, Release", n), peer: "Google AddNoiseInt64", target: 0.093, units: n,
 		ours:   releases(filled),
 		theirs: repeat(func() { thresholded(entries) }),
-		check:  func() error { return estimated(must(filled().Release()), entries) },
+		check:  func() error { return estimated(cli.Must(filled().Release()), entries) },
 	})
 }
 
 func filledFrom(entries map[uint64]int64) *alp.Builder {
-	b := must(alp.New(alp.Params{Epsilon: 1, Delta: 1e-6, Sparsity: len(entries), Integers: true}))
+	b := cli.Must(alp.New(alp.Params{Epsilon: 1, Delta: 1e-6, Sparsity: len(entries), Integers: true}))
 	for index, count := range entries {
 		b.Add(index, float64(count))
 	}
@@ -49,7 +50,7 @@ func estimated(p *alp.Projection, entries map[uint64]int64) error {
 func lookup(where string, n int, target, batched float64) []comparison {
 	entries := counts(n)
 	builder := filledFrom(entries)
-	projection := must(builder.Release())
+	projection := cli.Must(builder.Release())
 	indices := make([]uint64, n)
 	for i := range indices {
 		indices[i] = mix(uint64(i))

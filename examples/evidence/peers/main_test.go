@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 )
 
 // small is enough for every answer to be far from what it would be for the wrong work. The times of
@@ -17,7 +19,7 @@ var small = effort{rounds: 1, time: time.Nanosecond, stream: 20_000, keys: 1000,
 // Every comparison runs, both sides pass its check, and it prints its line.
 func TestRun(t *testing.T) {
 	var out strings.Builder
-	check(run(&out, small))
+	cli.OK(run(&out, small))
 	for _, work := range []string{
 		"Laplace draw", "discrete Laplace draw", "Gaussian draw", "jump law at ε = 8, Release", "jump law at ε = 8, share", "randomized response",
 		"uint64 of 2^40 keys, k = 256 ", "uint64 of 2^40 keys, k = 1024 ", "uint64 of 2^40 keys, k = 4096 ",
@@ -84,8 +86,8 @@ func TestFollows(t *testing.T) {
 
 // The file of results has all benchmarks of the root but New.
 func TestBench(t *testing.T) {
-	source := must(os.ReadFile("../../../bench_test.go"))
-	results := must(os.ReadFile("bench.txt"))
+	source := cli.Must(os.ReadFile("../../../bench_test.go"))
+	results := cli.Must(os.ReadFile("bench.txt"))
 	found := 0
 	for line := range strings.Lines(string(source)) {
 		name, ok := strings.CutPrefix(line, "func Benchmark")

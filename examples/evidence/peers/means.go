@@ -12,6 +12,7 @@ import (
 	google "github.com/google/differential-privacy/go/v3/noise"
 
 	"github.com/dpsketch/dpsketch/elliptical"
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/plan"
 )
@@ -45,17 +46,17 @@ func sums(n, columns int) []comparison {
 		}
 	}
 	ours := func() *elliptical.Sum {
-		b := must(elliptical.NewBuilder(elliptical.Params{
+		b := cli.Must(elliptical.NewBuilder(elliptical.Params{
 			Min: elliptical.VectorOf(low...), Max: elliptical.VectorOf(high...), Epsilon: epsilon, Delta: delta, Relation: budget.AddRemove,
 		}))
 		for _, row := range x {
 			b.Add(row)
 		}
-		return must(b.Release())
+		return cli.Must(b.Release())
 	}
 	theirs := func() []float64 {
 		return each(x, columns, func(i int) aggregation {
-			return must(dpagg.NewBoundedSumFloat64(&dpagg.BoundedSumFloat64Options{
+			return cli.Must(dpagg.NewBoundedSumFloat64(&dpagg.BoundedSumFloat64Options{
 				Epsilon: epsilon, Delta: delta, MaxPartitionsContributed: int64(columns),
 				Lower: low[i], Upper: high[i], Noise: google.Gaussian(),
 			}))
@@ -93,11 +94,11 @@ func each(x [][]float64, columns int, of func(i int) aggregation) []float64 {
 	}
 	for _, row := range x {
 		for i, value := range row {
-			check(aggregations[i].Add(value))
+			cli.OK(aggregations[i].Add(value))
 		}
 	}
 	for i, a := range aggregations {
-		results[i] = must(a.Result())
+		results[i] = cli.Must(a.Result())
 	}
 	return results
 }
@@ -116,11 +117,11 @@ func means(n, columns int) []comparison {
 	for i := range columns {
 		sampling += 1 / float64((i+1)*(i+1)*n)
 	}
-	m := must(plan.New(plan.Params{Rho: rho, Dim: columns, Max: most, Relation: budget.AddRemove}))
-	ours := func() *plan.Mean { return must(m.Release(context.Background(), x)) }
+	m := cli.Must(plan.New(plan.Params{Rho: rho, Dim: columns, Max: most, Relation: budget.AddRemove}))
+	ours := func() *plan.Mean { return cli.Must(m.Release(context.Background(), x)) }
 	theirs := func() []float64 {
 		return each(x, columns, func(int) aggregation {
-			return must(dpagg.NewBoundedMean(&dpagg.BoundedMeanOptions{
+			return cli.Must(dpagg.NewBoundedMean(&dpagg.BoundedMeanOptions{
 				Epsilon: epsilon, Delta: delta, MaxPartitionsContributed: int64(columns), MaxContributionsPerPartition: 1,
 				Lower: -most, Upper: most, Noise: google.Gaussian(),
 			}))
@@ -151,15 +152,15 @@ func sparseMeans(n, columns int) []comparison {
 			truth += 1 / float64(n)
 		}
 	}
-	m := must(plan.New(plan.Params{Rho: rho, Dim: columns, Rows: n, Relation: budget.AddRemove, NonNegative: true}))
-	ours := func() *plan.Mean { return must(m.ReleaseSparse(context.Background(), x)) }
+	m := cli.Must(plan.New(plan.Params{Rho: rho, Dim: columns, Rows: n, Relation: budget.AddRemove, NonNegative: true}))
+	ours := func() *plan.Mean { return cli.Must(m.ReleaseSparse(context.Background(), x)) }
 	theirs := func() []float64 {
 		counts, mean := make([]int64, columns), make([]float64, columns)
 		for _, i := range x.Indices {
 			counts[i]++
 		}
 		for i, count := range counts {
-			noisy := must(google.Gaussian().AddNoiseInt64(count, ones, 1, epsilon, delta))
+			noisy := cli.Must(google.Gaussian().AddNoiseInt64(count, ones, 1, epsilon, delta))
 			mean[i] = float64(noisy) / float64(n)
 		}
 		return mean

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/jl"
 	"gonum.org/v1/gonum/floats"
@@ -60,9 +61,9 @@ func (c projection) compare(matrix gaussian) comparison {
 				x.add(shared)
 				return
 			}
-			b := must(shared.Sibling())
+			b := cli.Must(shared.Sibling())
 			x.add(b)
-			must(b.Release())
+			cli.Must(b.Release())
 		}),
 		theirs: repeat(func() { matrix.project(x) }),
 		check:  func() error { return c.check(x) },
@@ -72,7 +73,7 @@ func (c projection) compare(matrix gaussian) comparison {
 func (c projection) builder(seed byte) *jl.Builder {
 	p := c.p
 	p.Dim, p.Rows, p.Epsilon, p.Seed = coordinates, rows, 1, hashing.Seed{seed}
-	return must(jl.New(p))
+	return cli.Must(jl.New(p))
 }
 
 // check compares squared lengths, on the average over some seeds, with that of the vector: both
@@ -88,9 +89,9 @@ func (c projection) check(x vector) error {
 	for seed := range byte(seeds) {
 		b := c.builder(seed + 1)
 		x.add(b)
-		sketch := must(b.Release())
+		sketch := cli.Must(b.Release())
 		ours += sketch.SquaredNorm() / seeds
-		plan := must(sketch.Params().Plan(0))
+		plan := cli.Must(sketch.Params().Plan(0))
 		stdErr = plan.NormStdErr(squared, fourth)
 		y := newGaussian().project(x)
 		theirs += floats.Dot(y, y) / seeds

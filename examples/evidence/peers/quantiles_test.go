@@ -10,6 +10,7 @@ import (
 	"github.com/google/differential-privacy/go/v3/dpagg"
 	google "github.com/google/differential-privacy/go/v3/noise"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/internal/audit/baskets"
 	ours "github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/threshold/groupby"
@@ -71,7 +72,7 @@ func (e *rankErrors) String() (text string) {
 func peerQuantiles(v *baskets.Service, m int, epsilon, delta float64, selects bool, known func(page int, level float64) bool, e *rankErrors) {
 	trees, counts := make([]*dpagg.BoundedQuantiles, 100), make([]int64, 100)
 	for i := range trees {
-		trees[i] = must(dpagg.NewBoundedQuantiles(&dpagg.BoundedQuantilesOptions{
+		trees[i] = cli.Must(dpagg.NewBoundedQuantiles(&dpagg.BoundedQuantilesOptions{
 			Epsilon: epsilon, Delta: delta, MaxPartitionsContributed: int64(m), MaxContributionsPerPartition: 1, Noise: google.Gaussian(),
 			Lower: math.Log(1e-3), Upper: math.Log(1e3),
 		}))
@@ -79,7 +80,7 @@ func peerQuantiles(v *baskets.Service, m int, epsilon, delta float64, selects bo
 	for u, pages := range v.Pages {
 		for i, j := range rand.Perm(len(pages)) {
 			if page := pages[j]; i < m && page < len(trees) {
-				check(trees[page].Add(math.Log(v.Values[u][j])))
+				cli.OK(trees[page].Add(math.Log(v.Values[u][j])))
 				counts[page]++
 			}
 		}
@@ -89,7 +90,7 @@ func peerQuantiles(v *baskets.Service, m int, epsilon, delta float64, selects bo
 			continue
 		}
 		e.add(v, page, func(level float64) float64 {
-			x := math.Exp(must(tree.Result(level)))
+			x := math.Exp(cli.Must(tree.Result(level)))
 			if !known(page, level) {
 				e.see(v, page, level, x)
 				return math.NaN()
@@ -106,12 +107,10 @@ func peerQuantiles(v *baskets.Service, m int, epsilon, delta float64, selects bo
 // quantile that is said to be unknown here, of pages with few users on one side, does not count for
 // either. The figures are in README.md.
 func TestQuantilesOfPages(t *testing.T) {
-	if testing.Short() {
-		t.Skip("200,000 users")
-	}
+	needsLong(t)
 	const users, runs = 200_000, 8
 	// The ε at which Gaussian noise of δ = 1e-6 is a third of the budget.
-	whole := must(ours.GaussianSigma(1, 1e-6*0.998, 1))
+	whole := cli.Must(ours.GaussianSigma(1, 1e-6*0.998, 1))
 	low, high := 0.01, 1.0
 	for range 50 {
 		middle := (low + high) / 2
@@ -127,11 +126,11 @@ func TestQuantilesOfPages(t *testing.T) {
 		mine, unknown := new(rankErrors), map[[2]float64]int{}
 		known := func(page int, level float64) bool { return unknown[[2]float64{float64(page), level}] <= runs }
 		for range 2 * runs {
-			b := must(groupby.New[int](p))
+			b := cli.Must(groupby.New[int](p))
 			for u := range v.Pages {
 				b.AddUserValues(v.Pages[u], v.Values[u])
 			}
-			g := must(b.Release())
+			g := cli.Must(b.Release())
 			for page := range 100 {
 				mine.add(v, page, func(level float64) float64 {
 					x := g.Quantile(page, level)

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/axiomhq/hyperloglog"
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/kor"
 	plain "github.com/dpsketch/dpsketch/kor/distinct"
@@ -82,8 +83,8 @@ type begin[K any] = func() (add func(keys []K), release func() counter)
 
 func filling[B interface{ Release() (R, error) }, R counter, K any](make func() (B, error), add func(b B, keys []K)) begin[K] {
 	return func() (func([]K), func() counter) {
-		b := must(make())
-		return func(keys []K) { add(b, keys) }, func() counter { return must(b.Release()) }
+		b := cli.Must(make())
+		return func(keys []K) { add(b, keys) }, func() counter { return cli.Must(b.Release()) }
 	}
 }
 
@@ -145,16 +146,16 @@ func published(p kor.Params, keys []uint64) []comparison {
 	var sketches [2]*kor.Sketch
 	var plains [2]*hyperloglog.Sketch
 	for i, set := range [2][]uint64{keys[:n/2], keys[n/4:][:n/2]} {
-		b := must(kor.New(p))
+		b := cli.Must(kor.New(p))
 		b.ToggleSlice(set)
-		sketches[i] = must(b.Release())
+		sketches[i] = cli.Must(b.Release())
 		plains[i] = hyperloglog.NewNoSparse()
 		insertHashes(plains[i], set)
 	}
-	symmetric := func() *kor.Sketch { return must(sketches[0].SymmetricDifference(sketches[1])) }
+	symmetric := func() *kor.Sketch { return cli.Must(sketches[0].SymmetricDifference(sketches[1])) }
 	included := func() float64 {
 		union := plains[0].Clone()
-		check(union.Merge(plains[1]))
+		cli.OK(union.Merge(plains[1]))
 		return 2*float64(union.Estimate()) - float64(plains[0].Estimate()) - float64(plains[1].Estimate())
 	}
 	size := float64(n / 2) // of each set and of the difference

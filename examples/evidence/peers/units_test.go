@@ -10,6 +10,7 @@ import (
 	google "github.com/google/differential-privacy/go/v3/noise"
 
 	"github.com/dpsketch/dpsketch/elliptical"
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/plan"
 )
 
@@ -61,9 +62,7 @@ func newUnitTable(rng *rand.Rand, n, d int) unitTable {
 //	elliptical, ranges      .020, .0019, .00022   .049, .0048, .00048
 //	Google's, ranges        .023, .0017, .00022   .21,  .024,  .0021
 func TestMixedUnits(t *testing.T) {
-	if !*long {
-		t.Skip("needs -long")
-	}
+	needsLong(t)
 	const epsilon, delta, runs = 4, 1e-6, 10
 	rng := rand.New(rand.NewPCG(17, 5)) // test data
 	for _, d := range []int{5, 50} {
@@ -71,9 +70,9 @@ func TestMixedUnits(t *testing.T) {
 			table := newUnitTable(rng, n, d)
 			widest := max(slices.Max(table.high), -slices.Min(table.low))
 			p := plan.Params{Epsilon: epsilon, Delta: delta, Dim: d, Max: widest}
-			inOneUnit := must(plan.New(p))
+			inOneUnit := cli.Must(plan.New(p))
 			p.Relative = true
-			m := must(plan.New(p))
+			m := cli.Must(plan.New(p))
 			errors := map[string]float64{}
 			see := func(name string, estimate func(i int) float64) {
 				for i := range d {
@@ -82,14 +81,14 @@ func TestMixedUnits(t *testing.T) {
 				}
 			}
 			for range runs {
-				mean := must(m.Release(context.Background(), table.rows))
+				mean := cli.Must(m.Release(context.Background(), table.rows))
 				see("plan", mean.Estimate)
-				see("plan in one unit", must(inOneUnit.Release(context.Background(), table.rows)).Estimate)
-				b := must(elliptical.NewBuilder(elliptical.Params{Epsilon: epsilon, Delta: delta, Relative: true, Count: true, Min: elliptical.VectorOf(table.low...), Max: elliptical.VectorOf(table.high...)}))
+				see("plan in one unit", cli.Must(inOneUnit.Release(context.Background(), table.rows)).Estimate)
+				b := cli.Must(elliptical.NewBuilder(elliptical.Params{Epsilon: epsilon, Delta: delta, Relative: true, Count: true, Min: elliptical.VectorOf(table.low...), Max: elliptical.VectorOf(table.high...)}))
 				for _, row := range table.rows {
 					b.Add(row)
 				}
-				sum := must(b.Release())
+				sum := cli.Must(b.Release())
 				see("elliptical", sum.Mean)
 				for name, part := range map[string]float64{"Laplace": 0, "Gaussian": delta / float64(d)} {
 					kind := google.Laplace()

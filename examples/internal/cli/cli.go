@@ -27,6 +27,19 @@ type taker interface {
 	Take(args []string) error
 }
 
+// Must returns x. It panics on an error, which only a wrong program can have.
+func Must[T any](x T, err error) T {
+	OK(err)
+	return x
+}
+
+// OK panics on an error.
+func OK(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
 // Usage returns err as a mistake in the command line, for a Run that finds out only from the
 // library or the data.
 func Usage(err error) error {

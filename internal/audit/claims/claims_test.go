@@ -3,6 +3,7 @@ package main
 import (
 	"go/parser"
 	"go/token"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -13,13 +14,9 @@ import (
 
 func TestClaims(t *testing.T) {
 	x := dptest.OK(read("../../.."))(t)
-	for _, line := range x.dead(rows) {
-		t.Error(line)
-	}
-	names := dptest.OK(x.unclaimed(rows))(t)
-	for _, name := range names {
-		t.Errorf("%s has no row", name)
-	}
+	require.Greater(t, len(x.claims), 50)
+	require.Empty(t, x.dead(x.claims))
+	require.Empty(t, dptest.OK(x.unclaimed(x.claims))(t), "no claim is about it")
 	edits := 0
 	for _, names := range x.edits {
 		edits += len(names)
@@ -27,26 +24,25 @@ func TestClaims(t *testing.T) {
 	require.Greater(t, edits, 400)
 
 	// Controls: each kind of dead link is found.
-	for name, spoil := range map[string]func(r *row){
-		"function": func(r *row) { r.code += " misragries.nothing" },
-		"test":     func(r *row) { r.exact = "misragries.TestNothing" },
-		"no test":  func(r *row) { r.audit = "misragries.Combine" },
-		"proof":    func(r *row) { r.proof = "misragries/no_proof.md" },
-		"edit":     func(r *row) { r.edits = "misragries: nothing is broken" },
-		"package":  func(r *row) { r.edits = "nowhere: own noise left out" },
-		"empty":    func(r *row) { r.theorem = "" },
+	first := slices.IndexFunc(x.claims, func(c claim) bool { return strings.Contains(c["about"], "misragries.base.Guarantee") })
+	for column, text := range map[string]string{
+		"code": "misragries.nothing", "exact": "misragries.TestNothing", "audit": "misragries.Combine", "proof": "misragries/no_proof.md", "edits": "misragries: nothing is broken", "theorem": "",
 	} {
-		r := rows[0]
-		spoil(&r)
-		require.Len(t, x.dead([]row{r}), 1, name)
+		c := maps.Clone(x.claims[first])
+		c[column] = text
+		require.Len(t, x.dead([]claim{c}), 1, column)
 	}
-	names = dptest.OK(x.unclaimed(rows[1:]))(t)
-	require.Contains(t, strings.Join(names, " "), "misragries.Builder.Guarantee")
+	c := maps.Clone(x.claims[first])
+	c["edits"] = "nowhere: own noise left out"
+	require.Len(t, x.dead([]claim{c}), 1)
+	names := dptest.OK(x.unclaimed(slices.Delete(slices.Clone(x.claims), first, first+1)))(t)
+	require.Contains(t, names, "misragries.Builder.Guarantee")
 	names = dptest.OK(x.unclaimed(nil))(t)
 	require.Contains(t, names, "jl.Sketch.DotInterval")
 	require.Contains(t, names, "noise/budget.Guarantee.DeltaAt")
 	for _, name := range plain {
-		require.True(t, slices.ContainsFunc(x.public, func(p string) bool { return p == name || strings.HasSuffix(p, "."+name) }), "%s is plain, but nothing is called so", name)
+		called := slices.ContainsFunc(slices.Collect(maps.Keys(x.functions)), func(f string) bool { return x.functions[f].public && (f == name || strings.HasSuffix(f, "."+name)) })
+		require.True(t, called, "%s is plain, but nothing is called so", name)
 	}
 
 	// And new functions that promise, bound or count something.
@@ -61,17 +57,16 @@ func TestClaims(t *testing.T) {
 		func (s *Sketch) radius() float64
 		func (s *Sketch) Close() error
 	`, parser.SkipObjectResolution))(t)
-	x = newIndex("../../..")
-	x.add(set, "kor/new.go", file)
-	before := dptest.OK((&index{root: "../../.."}).unclaimed(rows))(t)
-	require.Empty(t, before)
-	names = dptest.OK(x.unclaimed(rows))(t)
-	require.Equal(t, []string{"kor.Disjoint", "kor.Sketch.Radius", "kor.Sketch.Corners", "kor.Sketch.Enough", "kor.Sketch.Fit"}, names)
+	added := newIndex("../../..")
+	require.Empty(t, dptest.OK(added.unclaimed(x.claims))(t))
+	added.add(set, "kor/new.go", file)
+	names = dptest.OK(added.unclaimed(x.claims))(t)
+	require.Equal(t, []string{"kor.Disjoint", "kor.Sketch.Corners", "kor.Sketch.Enough", "kor.Sketch.Fit", "kor.Sketch.Radius"}, names)
 }
 
-// A test that runs nothing of its row, and code that no test runs, are found.
+// A test that runs nothing of its claim, and code that no test runs, are found.
 func TestAstray(t *testing.T) {
-	all := []row{{claim: "a", about: "p.A", code: "p.b p.c", exact: "p.TestB p.TestOther", audit: "p.TestA internal/audit/vectors.TestDecoder"}}
+	all := claimsIn("p_proof.md", "A proof.\n\n```claims\nclaim: a\nabout: p.A\ncode: p.b p.c\nexact: p.TestB p.TestOther\naudit: p.TestA internal/audit/vectors.TestDecoder\n```\n")
 	ran := map[string]string{"p.TestA": "p.A", "p.TestB": "p.b"}
 	require.Equal(t, []string{`"a": p.TestOther runs nothing of it`, `"a": no test of it runs p.c`}, astray(all, func(test, f string) bool { return ran[test] == f }))
 }

@@ -18,45 +18,36 @@ import (
 // elsewhere are tests that run no code themselves: another program does, or they read it.
 var elsewhere = []string{"internal/audit/vectors.TestDecoder", "internal/audit/surface.TestEveryTypeHasWhatItsRoleDemands"}
 
-// span is where a function stands.
-type span struct {
-	file     string
-	from, to int // lines
-}
-
-// tests returns the names of all tests of a row.
-func (r row) tests() []string { return strings.Fields(r.exact + " " + r.audit) }
-
-// astray returns a line for each test that runs nothing of what its row is about or rests on, and
-// for each function that a claim rests on and no test of its row runs. ran tells whether a test
-// runs a function.
-func astray(rows []row, ran func(test, function string) bool) (lines []string) {
-	for _, r := range rows {
-		code := strings.Fields(r.code)
-		for _, test := range r.tests() {
-			if !slices.Contains(elsewhere, test) && !slices.ContainsFunc(append(strings.Fields(r.about), code...), func(f string) bool { return ran(test, f) }) {
-				lines = append(lines, fmt.Sprintf("%q: %s runs nothing of it", r.claim, test))
+// astray returns a line for each test that runs nothing of what its claim is about or rests on, and
+// for each function that a claim rests on and no test of it runs. ran tells whether a test runs a
+// function.
+func astray(claims []claim, ran func(test, function string) bool) (lines []string) {
+	for _, c := range claims {
+		tests, code := c.names("exact", "audit"), c.names("about", "code")
+		for _, test := range tests {
+			if !slices.Contains(elsewhere, test) && !slices.ContainsFunc(code, func(f string) bool { return ran(test, f) }) {
+				lines = append(lines, fmt.Sprintf("%q: %s runs nothing of it", c["claim"], test))
 			}
 		}
-		for _, f := range code {
-			if !slices.ContainsFunc(r.tests(), func(test string) bool { return ran(test, f) }) {
-				lines = append(lines, fmt.Sprintf("%q: no test of it runs %s", r.claim, f))
+		for _, f := range c.names("code") {
+			if !slices.ContainsFunc(tests, func(test string) bool { return ran(test, f) }) {
+				lines = append(lines, fmt.Sprintf("%q: no test of it runs %s", c["claim"], f))
 			}
 		}
 	}
 	return lines
 }
 
-// follow runs all tests of the rows and returns the links that lead astray.
-func (x *index) follow(rows []row) (lines []string, err error) {
+// follow runs all tests of the claims and returns the links that lead astray.
+func (x *index) follow(claims []claim) (lines []string, err error) {
 	work, err := os.MkdirTemp("", "claims")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(work)
 	names := map[string][]string{} // of tests, by directory
-	for _, r := range rows {
-		for _, test := range r.tests() {
+	for _, c := range claims {
+		for _, test := range c.names("exact", "audit") {
 			if dir, name := cutLast(test); !slices.Contains(names[dir], name) {
 				names[dir] = append(names[dir], name)
 			}
@@ -77,8 +68,8 @@ func (x *index) follow(rows []row) (lines []string, err error) {
 			fmt.Fprintf(os.Stderr, "%s.%s\n", dir, name)
 		}
 	}
-	return astray(rows, func(test, function string) bool {
-		f, ok := x.spans[function]
+	return astray(claims, func(test, function string) bool {
+		f, ok := x.functions[function]
 		return ok && slices.ContainsFunc(runs[test], func(b profile.Block) bool { return b.File == f.file && f.from <= b.From[0] && b.To[0] <= f.to })
 	}), nil
 }

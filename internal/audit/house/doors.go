@@ -2,9 +2,6 @@ package main
 
 import (
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,29 +16,19 @@ const module = "github.com/dpsketch/dpsketch/"
 // asked are the packages that answer a question.
 var asked = strings.Fields("alp threshold threshold/groupby misragries misragries/series jl kor kor/distinct arete elliptical elliptical/column plan")
 
-// firstExample returns the name of the first Example in the files of a package: Example, if there
-// is one.
+// firstExample returns the name of the first Example of a package: Example, if there is one.
 func firstExample(folder string) (string, error) {
-	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
-	if err != nil {
-		return "", err
+	list := exec.Command("go", "test", "-list=^Example", ".")
+	list.Dir = folder
+	out, err := list.Output()
+	names := strings.Fields(string(out))
+	switch {
+	case err != nil || len(names) == 0 || !strings.HasPrefix(names[0], "Example"):
+		return "", fmt.Errorf("%s has no Example: %w", folder, err)
+	case slices.Contains(names, "Example"):
+		return "Example", nil
 	}
-	first := ""
-	for _, name := range files {
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return "", err
-		}
-		for _, d := range file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Name.Name == "Example" || ok && first == "" && strings.HasPrefix(f.Name.Name, "Example") {
-				first = f.Name.Name
-			}
-		}
-	}
-	if first == "" {
-		return "", fmt.Errorf("%s has no Example", folder)
-	}
-	return first, nil
+	return names[0], nil
 }
 
 // opened returns the files of the library that the first Example of a package runs.

@@ -60,9 +60,9 @@ func (c coverage) reaching(file, source string, from, to int) (tests []covered) 
 	return tests
 }
 
-// cover runs each test of a package on its own and records what it runs of the edited package, as
+// coverOf runs each test of a package on its own and records what it runs of the edited package, as
 // long as the binary and the test data are not those of the last time.
-func (b *bench) cover(ctx context.Context, tested, edited string, short bool) (c coverage, err error) {
+func (b *bench) coverOf(ctx context.Context, tested, edited string) (c coverage, err error) {
 	binary, faults, err := b.compile(ctx, tested, nil, "-cover", "-coverpkg=./"+edited)
 	switch {
 	case err != nil:
@@ -90,7 +90,7 @@ func (b *bench) cover(ctx context.Context, tested, edited string, short bool) (c
 	}
 	kept := ""
 	if b.cache != "" {
-		name := sha256.Sum256(fmt.Appendf(nil, "%s %s %s %v", b.root, tested, edited, short))
+		name := sha256.Sum256(fmt.Appendf(nil, "%s %s %s", b.root, tested, edited))
 		kept = filepath.Join(b.cache, hex.EncodeToString(name[:16])+".json")
 		if text, err := os.ReadFile(kept); err == nil && json.Unmarshal(text, &c) == nil && c.Key == key {
 			return c, nil
@@ -112,7 +112,7 @@ func (b *bench) cover(ctx context.Context, tested, edited string, short bool) (c
 		file := filepath.Join(b.tmp, "profile"+strconv.FormatInt(b.files.Add(1), 10))
 		_, _, cpu, _, err := b.command(ctx, tested, nil, b.timeout+time.Minute, binary,
 			"-test.run=^"+test+"$", "-test.count=1", "-test.timeout="+b.timeout.String(),
-			"-test.short="+strconv.FormatBool(short), "-test.coverprofile="+file)
+			"-test.coverprofile="+file)
 		if err != nil && !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 			return errors.Join(err, ctx.Err())
 		}

@@ -13,17 +13,21 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dpsketch/dpsketch/internal/audit/edits"
 	"github.com/dpsketch/dpsketch/internal/audit/funcname"
 )
 
-// mutation is one edit: in the file, or in one function of it, the only occurrence of old becomes
-// new. Both are Go tokens. White space, line breaks, comments and trailing commas do not matter,
-// and an edit that is not found in its file is looked for in the other files of the package: so
-// neither gofmt, nor another comment, nor a function that moves breaks an edit.
-type mutation struct {
-	name     string // what it breaks
-	file     string // from the root: "kor/place.go", or "kor/place.go:Type.Method" for one function
-	old, new string
+// mutation is one edit. Old and New are Go tokens. White space, line breaks, comments and trailing
+// commas do not matter, and an edit that is not found in its file is looked for in the other files
+// of the package: so neither gofmt, nor another comment, nor a function that moves breaks an edit.
+type mutation struct{ name, file, old, new string }
+
+// mutations returns all edits.
+func mutations() (all []mutation) {
+	for _, e := range edits.All() {
+		all = append(all, mutation{e.Name, e.File, e.Old, e.New})
+	}
+	return all
 }
 
 // dir returns the package of the file, relative to the root.

@@ -17,35 +17,32 @@ type suite struct {
 	tested, edited string
 	edits          []mutation
 	places         []place
-	once           sync.Once
-	onceErr        error
+	built          once
 	binary         string         // with those of the edits that a hybrid can hold
 	single         map[int]bool   // the others
 	broken         map[int]string // those that do not compile
-	modes          [2]mode        // short, all
-	plain          plain
+	covered        once
+	cover          coverage
+	unedited       once
+	plain          string // the test binary without any edit and without copies of functions
+	lock           sync.Mutex
+	sound          map[string]*soundness // by test
 }
 
-// plain is the test binary without any edit and without copies of functions, made where needed.
-type plain struct {
-	once   sync.Once
-	err    error
-	binary string
+// once is a step that is taken at most once, and its error.
+type once struct {
+	sync.Once
+	err error
 }
 
-// mode is the tests of a suite under -short, or not.
-type mode struct {
-	once  sync.Once
-	err   error
-	cover coverage
-	lock  sync.Mutex
-	sound map[string]*soundness // by test
+func (o *once) do(step func() error) error {
+	o.Do(func() { o.err = step() })
+	return o.err
 }
 
 // soundness is whether a test passes without any edit.
 type soundness struct {
-	once   sync.Once
-	err    error
+	once
 	hybrid bool    // it passes in the hybrid
 	v      verdict // else: what it says of the plain package
 }
@@ -99,12 +96,11 @@ func (s *suite) build(ctx context.Context) error {
 	}
 }
 
-// judge runs the tests that run the edited lines, then those that run the function, first the short
-// tests and then all. It fails if a test that is to notice the edit does not pass without it.
+// judge runs the tests that run the edited lines, then those that run the function. It fails if a
+// test that is to notice the edit does not pass without it.
 func (s *suite) judge(ctx context.Context, i int) (v verdict, err error) {
-	s.once.Do(func() { s.onceErr = s.build(ctx) })
-	if s.onceErr != nil {
-		return v, s.onceErr
+	if err := s.built.do(func() error { return s.build(ctx) }); err != nil {
+		return v, err
 	}
 	if why := s.broken[i]; why != "" {
 		return verdict{broken: why}, nil
@@ -125,133 +121,86 @@ func (s *suite) judge(ctx context.Context, i int) (v verdict, err error) {
 	return s.try(ctx, i, binary, 0)
 }
 
-// try judges by a test binary that has the edit by its number, or at all at 0. The error is
-// errHybrid if only a binary with the one edit can tell.
+// try judges by a test binary that has the edit by its number, or at all at 0: up to the first test
+// that notices it, or by all of them. Where the binary ends in the midst of these, each is run
+// alone. The error is errHybrid if only a binary with the one edit can tell.
 func (s *suite) try(ctx context.Context, i int, binary string, number int) (v verdict, err error) {
 	if binary == "" { // no tests
 		return verdict{unreached: true}, nil
 	}
-	if s.all {
-		return s.kills(ctx, i, binary, number)
-	}
-	v.unreached = true
-	for k := range s.modes {
-		c, err := s.coverage(ctx, k)
-		if err != nil {
-			return v, err
-		}
-		done := map[string]bool{}
-		for _, tests := range s.near(c, i) {
-			tests = slices.DeleteFunc(slices.Clone(tests), func(t covered) bool { return done[t.Name] })
-			for _, some := range batches(tests) {
-				names, seconds := []string{}, 0.0
-				for _, t := range some {
-					names = append(names, t.Name)
-					done[t.Name] = true
-					seconds += t.Seconds
-				}
-				v.unreached = false
-				limit := 30*time.Second + time.Duration(20*seconds*float64(time.Second))
-				w, err := s.run(ctx, binary, s.tested, selects(number), names, k == 0, limit)
-				if err != nil {
-					return v, err
-				}
-				v.late = v.late || w.late
-				if !w.killed() {
-					continue
-				}
-				if len(w.failed) > 0 {
-					names = w.failed
-				}
-				for _, name := range names {
-					if err := s.checkSound(ctx, k, name, number > 0); err != nil {
-						return v, err
-					}
-				}
-				if s.tested != s.edited {
-					w.in = s.tested
-				}
-				return w, nil
-			}
-		}
-	}
-	return v, nil
-}
-
-// kills runs every test that runs the function of an edit, and returns all that fail. Where the
-// binary ends in the midst of them, each is run alone.
-func (s *suite) kills(ctx context.Context, i int, binary string, number int) (v verdict, err error) {
-	const all = 1 // not only the short tests
-	c, err := s.coverage(ctx, all)
+	err = s.covered.do(func() (err error) {
+		s.cover, err = s.coverOf(ctx, s.tested, s.edited)
+		return err
+	})
 	if err != nil {
 		return v, err
 	}
-	names, seconds := []string{}, 0.0
-	for _, tests := range s.near(c, i) {
-		for _, t := range tests {
-			if !slices.Contains(names, t.Name) {
-				names = append(names, t.Name)
-				seconds += t.Seconds
-			}
-		}
+	tests := s.near(i)
+	runs := batches(tests)
+	if s.all && len(tests) > 0 {
+		runs = [][]covered{tests}
 	}
-	if len(names) == 0 {
-		return verdict{unreached: true}, nil
-	}
+	v.unreached = len(runs) == 0
 	if s.tested != s.edited {
 		v.in = s.tested
 	}
-	runs := [][]string{names}
 	for len(runs) > 0 {
 		some := runs[0]
 		runs = runs[1:]
-		w, err := s.run(ctx, binary, s.tested, selects(number), some, false, 30*time.Second+time.Duration(20*seconds*float64(time.Second)))
+		names, seconds := []string{}, 0.0
+		for _, t := range some {
+			names, seconds = append(names, t.Name), seconds+t.Seconds
+		}
+		w, err := s.run(ctx, binary, s.tested, selects(number), names, 30*time.Second+time.Duration(20*seconds*float64(time.Second)))
 		if err != nil {
 			return v, err
 		}
 		v.late = v.late || w.late
-		if w.died && len(some) > 1 {
-			for name := range slices.Chunk(some, 1) {
-				runs = append(runs, name)
-			}
+		if s.all && w.died && len(some) > 1 {
+			runs = slices.AppendSeq(runs, slices.Chunk(some, 1))
 			continue
 		}
-		if w.crashed {
-			w.failed = some
+		if len(w.failed) > 0 {
+			names = w.failed
 		}
-		for _, name := range w.failed {
-			if err := s.checkSound(ctx, all, name, number > 0); err != nil {
+		if !w.killed() {
+			continue
+		}
+		for _, name := range names {
+			if err := s.checkSound(ctx, name, number > 0); err != nil {
 				return v, err
 			}
-			v.failed = append(v.failed, name)
 		}
+		if !s.all {
+			w.in = v.in
+			return w, nil
+		}
+		v.failed = append(v.failed, names...)
 	}
 	return v, nil
 }
 
-// coverage measures that of a mode once.
-func (s *suite) coverage(ctx context.Context, k int) (coverage, error) {
-	m := &s.modes[k]
-	m.once.Do(func() { m.cover, m.err = s.cover(ctx, s.tested, s.edited, k == 0) })
-	return m.cover, m.err
-}
-
 // near returns the tests to run for an edit: those that run what differs, then those that run its
 // function. Where it is in no function, all may notice it.
-func (s *suite) near(c coverage, i int) [][]covered {
+func (s *suite) near(i int) []covered {
 	p := s.places[i]
 	f, err := parseFile(p.path, p.source)
 	if err != nil {
-		return [][]covered{c.Tests}
+		return s.cover.Tests
 	}
 	for _, d := range f.file.Decls {
 		from, to := f.start(d), f.offset(d.End())
 		if from <= p.from && p.from < to && strings.HasPrefix(p.source[from:], "func") {
-			line := c.reaching(p.path, p.source, p.from, p.to)
-			return [][]covered{line, c.reaching(p.path, p.source, from, to)}
+			tests := s.cover.reaching(p.path, p.source, p.from, p.to)
+			for _, t := range s.cover.reaching(p.path, p.source, from, to) {
+				if !slices.ContainsFunc(tests, func(have covered) bool { return have.Name == t.Name }) {
+					tests = append(tests, t)
+				}
+			}
+			return tests
 		}
 	}
-	return [][]covered{c.Tests}
+	return s.cover.Tests
 }
 
 // batches cuts tests, the fast ones first, into runs: each takes about as long as all before.
@@ -269,32 +218,37 @@ func batches(tests []covered) (all [][]covered) {
 
 // checkSound runs a test without an edit, once: in the hybrid, and in the plain package where it
 // fails there.
-func (s *suite) checkSound(ctx context.Context, k int, test string, hybrid bool) error {
-	m := &s.modes[k]
-	m.lock.Lock()
-	if m.sound == nil {
-		m.sound = map[string]*soundness{}
+func (s *suite) checkSound(ctx context.Context, test string, hybrid bool) error {
+	s.lock.Lock()
+	if s.sound == nil {
+		s.sound = map[string]*soundness{}
 	}
-	if m.sound[test] == nil {
-		m.sound[test] = &soundness{}
+	if s.sound[test] == nil {
+		s.sound[test] = &soundness{}
 	}
-	t := m.sound[test]
-	m.lock.Unlock()
-	t.once.Do(func() {
-		v, err := s.run(ctx, s.binary, s.tested, selects(0), []string{test}, k == 0, s.timeout)
-		if t.err, t.hybrid = err, !v.late && !v.killed(); err != nil || t.hybrid {
-			return
+	t := s.sound[test]
+	s.lock.Unlock()
+	err := t.do(func() error {
+		v, err := s.run(ctx, s.binary, s.tested, selects(0), []string{test}, s.timeout)
+		if t.hybrid = !v.late && !v.killed(); err != nil || t.hybrid {
+			return err
 		}
-		binary, err := s.unedited(ctx)
-		if err != nil {
-			t.err = err
-			return
+		err = s.unedited.do(func() (err error) {
+			var faults []fault
+			s.plain, faults, err = s.compile(ctx, s.tested, nil)
+			if err == nil && faults != nil {
+				err = fmt.Errorf("without any edit: %v", faults[0])
+			}
+			return err
+		})
+		if err == nil {
+			t.v, err = s.run(ctx, s.plain, s.tested, selects(0), []string{test}, s.timeout)
 		}
-		t.v, t.err = s.run(ctx, binary, s.tested, selects(0), []string{test}, k == 0, s.timeout)
+		return err
 	})
 	switch {
-	case t.err != nil:
-		return t.err
+	case err != nil:
+		return err
 	case t.hybrid:
 		return nil
 	case t.v.late || t.v.killed():
@@ -303,18 +257,6 @@ func (s *suite) checkSound(ctx context.Context, k int, test string, hybrid bool)
 		return errHybrid
 	}
 	return nil
-}
-
-// unedited builds the plain package's tests, once.
-func (s *suite) unedited(ctx context.Context) (string, error) {
-	s.plain.once.Do(func() {
-		var faults []fault
-		s.plain.binary, faults, s.plain.err = s.compile(ctx, s.tested, nil)
-		if s.plain.err == nil && faults != nil {
-			s.plain.err = fmt.Errorf("without any edit: %v", faults[0])
-		}
-	})
-	return s.plain.binary, s.plain.err
 }
 
 // jury judges the edits of one package by its tests and, where they are internal and survive, by

@@ -51,9 +51,9 @@ func Far(x int) int { return x + 3 }
 
 import "testing"
 
-func TestLong(t *testing.T) { if !testing.Short() && Add(0, 0) != 0 { t.Fatal() } }
-
 func TestSum(t *testing.T) { if Add(1, 2) != 3 { t.Fatal() } }
+
+func TestZero(t *testing.T) { if Add(0, 0) != 0 { t.Fatal() } }
 
 func TestAll(t *testing.T) { if (T[int]{}).All(5, 1, 2, 3) != 4 { t.Fatal() } }
 
@@ -117,7 +117,7 @@ func TestJudge(t *testing.T) {
 	cases := []struct{ name, file, old, new, want string }{
 		{"wrong", file + ":Add", "a + b", "a - b", "killed by TestSum"},
 		{"other line breaks", file, "int {\n\n return a +\n b // sum\n }", "int { return a * b }", "killed by TestSum"},
-		{"seen by a test that is not short", file, "a + b", "a + b + 1 - min(a+b, 1)", "killed by TestLong"},
+		{"seen by one of two tests", file, "a + b", "a + b + 1 - min(a+b, 1)", "killed by TestZero"},
 		{"panic", file, "return a + b", "panic(a)", "killed by TestSum"},
 		{"does not compile", file, "a + b", "a + c", "DOES NOT COMPILE: undefined: c"},
 		{"generic method", file, "len(more)", "0", "killed by TestAll"},

@@ -3,7 +3,6 @@
 //
 //	go run ./internal/audit/mutation            all edits
 //	go run ./internal/audit/mutation -run kor   those whose file or name matches
-//	go run ./internal/audit/mutation -list      prints them
 //	go run ./internal/audit/mutation -run name -overlay dir
 //	                                      writes the edited files and overlay.json, for
 //	                                      go build -overlay, and stops
@@ -19,14 +18,14 @@
 // compiled into one test binary, which applies one of them (hybrid). Each test is run once without
 // edits to see what it covers; what it covers is kept in the user's cache directory until the
 // package, what it imports or its test data change. For each edit the tests that run the edited
-// expression come first, then those that run its function, the fast ones first and the short tests
-// before all, up to the first failure. The tests of the packages that import an internal one are
+// expression come first, then those that run its function, the fast ones first, up to the first
+// failure. The tests of the packages that import an internal one are
 // asked last.
 //
 // Killed is an edit that makes a test fail which passes without it; one that does not compile, or
 // only makes the tests take too long, is not. An edit that is not killed makes the command fail:
 // either a test is missing, or the edit breaks nothing and does not belong here. The report tells
-// the edits that no test runs. The edits are in the files list_*.go.
+// the edits that no test runs. The edits are in internal/audit/edits.
 package main
 
 import (
@@ -51,29 +50,22 @@ import (
 
 func main() {
 	pattern := flag.String("run", "", "only edits whose file, name or \"file: name\" matches this regular expression")
-	list := flag.Bool("list", false, "print the edits and stop")
 	dir := flag.String("overlay", "", "write the edited files to this directory and stop")
 	kills := flag.String("kills", "", "do not stop at the first test that notices an edit, and write all to this file")
 	spare := flag.String("spare", "", "print the tests of this directory, or of all, that could go, by the file of -kills, and stop")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *pattern, *list, *kills, *spare, *dir); err != nil {
+	if err := run(ctx, *pattern, *kills, *spare, *dir); err != nil {
 		fmt.Fprintln(os.Stderr, "mutation:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, pattern string, list bool, kills, spare, dir string) error {
+func run(ctx context.Context, pattern, kills, spare, dir string) error {
 	edits, err := choose(mutations(), pattern)
 	if err != nil {
 		return err
-	}
-	if list {
-		for _, m := range edits {
-			fmt.Printf("%-32s %s\n", m.file, m.name)
-		}
-		return nil
 	}
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}\n{{.Path}}").Output()
 	if err != nil {

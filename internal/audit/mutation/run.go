@@ -185,13 +185,12 @@ func (v verdict) String() string {
 
 // run runs tests of a package up to the first failure.
 func (b *bench) run(
-	ctx context.Context, binary, dir string, env, tests []string, short bool, limit time.Duration,
+	ctx context.Context, binary, dir string, env, tests []string, limit time.Duration,
 ) (v verdict, err error) {
 	limit = min(limit, b.timeout)
 	out, errs, _, ok, err := b.command(ctx, dir, env, limit+time.Minute, binary,
 		"-test.run=^("+strings.Join(tests, "|")+")$", "-test.v=test2json", "-test.failfast="+strconv.FormatBool(!b.all),
-		"-test.paniconexit0", "-test.count=1", "-test.timeout="+limit.String(),
-		"-test.short="+strconv.FormatBool(short))
+		"-test.paniconexit0", "-test.count=1", "-test.timeout="+limit.String())
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil: // stopped from outside
 		return verdict{late: true}, nil

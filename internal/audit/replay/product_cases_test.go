@@ -146,12 +146,17 @@ func keysAndValues(rows []row) (keys []int, values []float64) {
 }
 
 func groupbySubjects(all map[string]*subject) {
+	const places = `quantile\.\(\*Spread\)\.Draw|groupby\.\(\*scale\)\.sample|groupby\.\(\*state\[\.\.\.\]\)\.quantiles`
+	draws := pair{extra: places, most: 100, why: "spread_proof.md: a place is chosen by rejection from a range that depends on the weights, with the exact law whatever the range is; and a user's own values draw which of them counts"}
+	rare := pair{extra: places + `|groupby\.\(\*state\[\.\.\.\]\)\.(shows|noise|release|releaseRetained)|groupby\.drawSome`, most: 100,
+		why: "quadratic_proof.md: a key without weight is as if it were hidden, but for δ; what is drawn for a key that is shown is drawn after that"}
 	listed := make([]int, shared+2)
 	for i := range listed {
 		listed[i] = i
 	}
 	const derived, given = `\.cells\[|\.all$|\.threshold$|^\.lost$|^\.mostLost`, `^\.chosen\.|^\.radius|\.scale$`
 	within := [2]string{`\.weights\[`, `\.cells\[`} // of quantiles, between cells that were drawn
+	rarely := func(c *pcase) bool { return c.others == "all keys each" }
 	valued := func(p groupby.Params) bool { return p.Min != 0 || p.Max != 0 || p.Values || p.Levels[0] != 0 }
 	values := map[string][]any{
 		"Epsilon": {1., 4.}, "Delta": {1e-6}, "Min": {0., -2., 1.}, "Max": {0., 3.}, "FullKeys": {0, groupby.AutoFullKeys, 1, 3, 36}, "Releases": {0, 3}, "Passes": {0, 1, 2},
@@ -179,7 +184,7 @@ func groupbySubjects(all map[string]*subject) {
 	lists := maps.Clone(values)
 	lists["Delta"] = []any{1e-6, 0.}
 	all["threshold/groupby.Builder.Release"] = &subject{
-		params: groupby.Params{Epsilon: 1, Delta: 1e-6}, values: lists, unchecked: func(way string) bool { return strings.HasPrefix(way, "NewListed") }, builder: (*groupby.Builder[int])(nil), derived: derived, given: given, within: within, alike: `.`, costly: true,
+		params: groupby.Params{Epsilon: 1, Delta: 1e-6}, values: lists, unchecked: func(way string) bool { return strings.HasPrefix(way, "NewListed") }, builder: (*groupby.Builder[int])(nil), derived: derived, given: given, within: within, alike: `.`, costly: true, draws: draws, rare: rare, rarely: rarely,
 		ways: []string{"New" + users, "New" + users + merged, "New" + users + merged + " swapped", "New" + users + saved, "New" + users + merged + saved,
 			"NewListed" + users, "NewListed" + users + merged, "NewListed" + users + saved},
 		release: func(c *pcase) (any, budget.Guarantee, error) {
@@ -192,7 +197,7 @@ func groupbySubjects(all map[string]*subject) {
 		},
 	}
 	all["threshold/groupby.Discovery.Release"] = &subject{
-		params: groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2}, values: values, builder: (*groupby.Discovery[int])(nil), derived: derived, given: given, within: within, alike: `.`, costly: true,
+		params: groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2}, values: values, builder: (*groupby.Discovery[int])(nil), derived: derived, given: given, within: within, alike: `.`, costly: true, draws: draws, rare: rare, rarely: func(c *pcase) bool { return true },
 		ways: []string{"NewDiscovery AddUser", "NewDiscovery AddUser" + merged, "NewDiscovery AddUser" + merged + " swapped", "NewDiscovery AddUser SecondPass" + saved},
 		release: func(c *pcase) (any, budget.Guarantee, error) {
 			fresh := func() (*groupby.Discovery[int], error) { return groupby.NewDiscovery[int](c.params.(groupby.Params)) }
@@ -216,7 +221,7 @@ func groupbySubjects(all map[string]*subject) {
 		},
 	}
 	all["threshold/groupby.Rows.Release"] = &subject{
-		params: groupby.Params{Epsilon: 1, Delta: 1e-6}, values: lists, unchecked: func(way string) bool { return strings.HasPrefix(way, "NewListed") }, builder: (*groupby.Rows[string, int])(nil), derived: derived, given: given, within: within, alike: `.`, costly: true,
+		params: groupby.Params{Epsilon: 1, Delta: 1e-6}, values: lists, unchecked: func(way string) bool { return strings.HasPrefix(way, "NewListed") }, builder: (*groupby.Rows[string, int])(nil), derived: derived, given: given, within: within, alike: `.`, costly: true, draws: draws, rare: rare, rarely: rarely,
 		own: map[string]func() []row{"a row without a user": func() []row { return []row{{user: -1, key: 3, value: 1}} }},
 		ways: []string{"NewRows Add AddValue", "NewRows Add AddValue mixed", "NewRows Add AddValue mixed" + merged, "NewRows Add AddValue mixed" + merged + " swapped",
 			"NewRows Add AddValue mixed" + saved, "NewRows Add AddValue mixed" + merged + saved,
@@ -277,6 +282,10 @@ func thresholdSubject(all map[string]*subject) {
 	}
 	all["threshold.Builder.Release"] = &subject{
 		params: threshold.Params{Epsilon: 1, Delta: 1e-6}, builder: (*threshold.Builder[uint64])(nil), derived: `\.threshold$`,
+		draws: pair{data: 0x1p46, extra: `calibration\.small|Builder.*\.Add`, most: 3,
+			why: "rounding_proof.md: an entry below R that has passed the threshold is rounded by a draw of its own"},
+		rare: pair{data: 0x1p46, extra: `sparse\.releaseLaplace|sparse\.releaseNormal|calibration\.small|rounding\.Kernel|Builder.*\.Add`, most: 3,
+			why: "laplace_proof.md, gaussian_proof.md: keys without a value are not looked at, and are as if they were hidden but for δ"},
 		ways: []string{"New Add", "NewListed Add", "NewBounded Add"}, units: []string{"none"}, own: small,
 		others: []string{"few", "one key each", "all keys each"},
 		values: map[string][]any{
@@ -384,8 +393,12 @@ func sketchSubjects(all map[string]*subject) {
 		return a, b
 	}
 	const derived = `\.sketches$|\.known$`
+	draws := pair{data: 2*1024 + 1, extra: `AddUser`, most: 1, why: "which keys of a user count is drawn for each by itself"}
+	rare := pair{data: 2*1024 + 1, most: 32, extra: `misragries\.release(Shared|Rounded)|sparse\.releaseNormal|misragries\.newUniverse|misragries\.\(\*universe\[\.\.\.\]\)\.(all|cut|distinctZeros|layer|single)|subset\.Draw|AddUser`,
+		why: "section 5.1 of the paper, thresholds/reduced.go: a counter of 0 is as if it were hidden, but for δ, and takes no draw; universe.go: what is drawn is the law of noise on every key of the universe, whichever of them are stored"}
+	rarely := func(c *pcase) bool { k := c.params.(misragries.Params).Counters; return k == 4 || k == 16 }
 	all["misragries.Builder.Release"] = &subject{
-		params: misragries.Params{Epsilon: 1, Delta: 1e-6}, values: values, builder: (*misragries.Builder[uint64])(nil), alike: `^New Add(Slice|N)?( Append|$)`, most: elements, spills: true, derived: derived,
+		params: misragries.Params{Epsilon: 1, Delta: 1e-6}, values: values, builder: (*misragries.Builder[uint64])(nil), alike: `^New Add(Slice|N)?( Append|$)`, most: elements, spills: true, derived: derived, draws: draws, rare: rare, rarely: rarely,
 		others: []string{"few", "one key each", "all keys each"},
 		ways:   []string{"New Add", "New AddSlice", "New AddN", "New Add" + merged, "New AddSlice" + merged + " swapped", "New Add" + saved, "New Add" + merged + saved, "FromMisraGries", "FromSpaceSaving"},
 		release: func(c *pcase) (any, budget.Guarantee, error) {
@@ -405,7 +418,7 @@ func sketchSubjects(all map[string]*subject) {
 		},
 	}
 	all["misragries.Sum.Release"] = &subject{
-		params: misragries.Params{Epsilon: 1, Delta: 1e-6}, values: values, builder: (*misragries.Sum[uint64])(nil), alike: `Add( Append|$)`, most: elements, spills: true, derived: derived,
+		params: misragries.Params{Epsilon: 1, Delta: 1e-6}, values: values, builder: (*misragries.Sum[uint64])(nil), alike: `Add( Append|$)`, most: elements, spills: true, derived: derived, draws: draws, rare: rare, rarely: rarely,
 		others: []string{"few", "one key each", "all keys each"},
 		ways:   []string{"NewSum Add", "NewSum Add" + merged, "NewSum Add" + merged + " swapped", "NewSum Add" + saved},
 		release: func(c *pcase) (any, budget.Guarantee, error) {
@@ -436,7 +449,7 @@ func sketchSubjects(all map[string]*subject) {
 	uservalues := maps.Clone(values)
 	uservalues["MaxElements"] = []any{0, 2, 3, 6}
 	all["misragries.UserBuilder.Release"] = &subject{
-		params: misragries.Params{Epsilon: 1, Delta: 1e-6, MaxElements: 3}, values: uservalues, builder: (*misragries.UserBuilder[uint64])(nil), alike: `AddUser( Append|$)`, spills: true, derived: derived,
+		params: misragries.Params{Epsilon: 1, Delta: 1e-6, MaxElements: 3}, values: uservalues, builder: (*misragries.UserBuilder[uint64])(nil), alike: `AddUser( Append|$)`, spills: true, derived: derived, draws: draws, rare: rare, rarely: rarely,
 		others: []string{"few", "one key each", "two keys each"},
 		ways:   []string{"NewUserBuilder AddUser", "NewUserBuilder AddUser" + merged, "NewUserBuilder AddUser" + merged + " swapped", "NewUserBuilder AddUser" + saved},
 		release: func(c *pcase) (any, budget.Guarantee, error) {
@@ -456,6 +469,10 @@ func sketchSubjects(all map[string]*subject) {
 func seriesSubject(all map[string]*subject) {
 	all["misragries/series.Builder.Step"] = &subject{
 		params: series.Params{Epsilon: 4, Delta: 1e-6, Spans: [8]int{1, 2}, Discovery: [8]int{1, 2}}, builder: (*series.Builder[int])(nil), alike: `AddFor( Append|$)`, spills: true,
+		draws: pair{data: 1, extra: `AddFor`, most: 1, why: "which of a user's elements count is drawn for each by itself"}, rare: pair{data: 1, most: 32, extra: `misragries/series\.`, why: "series_proof.md: a key without an element in a node is as if it were hidden, but for δ, and takes no draw; what is drawn for a key that is shown is drawn after that"},
+		rarely: func(c *pcase) bool { // more than all others of a key, or counts near a threshold
+			return c.unit == "beyond" || c.unit == "repeated" || c.params.(series.Params).Epsilon < 4
+		},
 		given: `\.since\[|\.keys\[`, // which keys are known follows from what was published
 		values: map[string][]any{
 			"Epsilon": {1., 4.}, "Delta": {1e-6}, "Spans": {[8]int{1, 2}, [8]int{1}, [8]int{1, 3, 6}}, "Discovery": {[8]int{2}, [8]int{1, 2}, [8]int{3}, [8]int{}}, "Counters": {0, 16}, "Dim": {0},
@@ -582,6 +599,8 @@ func setSubjects(all map[string]*subject) {
 		}})
 	add("kor.StreamBuilder.Release", &subject{params: kparams, values: map[string][]any{"Epsilon": {1., 4., 0.25}, "Cells": {64, 128}, "Levels": {8, 12}, "CountShare": {0.}, "Seed": {hashing.Seed{1}}},
 		builder: (*kor.StreamBuilder)(nil), alike: `.`, ways: []string{"NewStreamBuilder Add", "NewStreamBuilder AddWeighted", "NewStreamBuilder Add" + merged, "NewStreamBuilder Add" + saved},
+		draws: pair{extra: `kor\.tossCoins`, most: 1,
+			why: "a cell that was hit is a fair coin, one that was not is 0: coins are tossed for words with a cell that was hit, and a neighbour hits one more cell"},
 		// A cell that is hit becomes a fair coin, and coins are tossed by the word, so those of
 		// later words move where a word is hit for the first time: kor has the exact law.
 		limit: func(c *pcase, label string) (float64, float64) { return inf, 1 },
@@ -772,6 +791,8 @@ func vectorSubjects(all map[string]*subject) {
 		// The table is drawn cell by cell with the law of the largest value in a cell: alp's own
 		// tests enumerate it. Here are the list of large values and its budget.
 		derived: `^\.table|\.threshold$|^\.keys`,
+		draws: pair{data: 1e9, extra: `alp\.\(\*shape\)\.occupy|calibration\.small|sparse\.releaseLaplace|distinctZeros|Builder.*\.Add`, most: 64,
+			why: "Theorem 2 of the ALP paper holds for any order of the draws: cells are independent given the list, and each is drawn once by the law of its largest occupant"},
 		values: map[string][]any{
 			"Epsilon": {1., 4.}, "Delta": {1e-6, 0.}, "Dim": {uint64(2000), uint64(0)}, "Sparsity": {shared}, "Sensitivity": {0., 1., 2.}, "Max": {200., 0.}, "Bits": {0., 50.}, "Seed": {hashing.Seed{1}},
 			"TwoVectors": {false}, "Alpha": {0.}, "Base": {0.}, "Levels": {0}, "Columns": {0}, "Split": {0.}, "Turn": {0.}, "FalseKeys": {0.}, "Linear": {false}, "Independent": {false},
@@ -908,11 +929,13 @@ func columnSubjects(all map[string]*subject) {
 	quantiles := maps.Clone(values)
 	values["Resolution"] = []any{0.}
 	quantiles["Want"], quantiles["TailIndex"], quantiles["Bound"] = []any{column.Statistic(0)}, []any{0.}, []any{0.}
+	draws := pair{extra: `quantile\.mass\.below|quantile\.\(\*Spread\)\.Draw`, most: 128,
+		why: "a place is chosen by rejection from a range that depends on the weights, which is exact whatever is drawn (internal/quantile/spread.go)"}
 	units := []string{"one key", "largest", "least", "few keys"}
 	others := []string{"nobody", "few", "one key each"}
 	replaced := func(p any) bool { return p.(column.Params).Relation == budget.Replace }
 	all["elliptical/column.Builder.Release"] = &subject{
-		params: column.Params{Epsilon: 1, Min: -1, Max: 3}, values: values, builder: (*column.Builder)(nil), alike: `.`, units: units, own: extremes, others: others, spills: true, replaced: replaced,
+		params: column.Params{Epsilon: 1, Min: -1, Max: 3}, values: values, builder: (*column.Builder)(nil), draws: draws, alike: `.`, units: units, own: extremes, others: others, spills: true, replaced: replaced,
 		given: `^\.found\.`, slack: 1e-3,
 		ways: []string{"New Add", "New Add" + merged, "New Add" + merged + " swapped", "New Add" + saved, "New Add" + merged + saved, "New AddN", "New AddN" + merged + saved},
 		release: func(c *pcase) (any, budget.Guarantee, error) {
@@ -927,6 +950,7 @@ func columnSubjects(all map[string]*subject) {
 	}
 	all["elliptical/column.QuantileBuilder.Release"] = &subject{
 		params: column.Params{Epsilon: 1, Min: -1, Max: 3}, values: quantiles, builder: (*column.QuantileBuilder)(nil), alike: `.`, units: units, own: extremes, others: others, spills: true, replaced: replaced,
+		draws: draws,
 		// A quantile is a place that is drawn by the weights of ranks: a rank moves by 1 at most,
 		// so a frozen draw moves only to a neighbouring value (internal/quantile has the exact
 		// law).
@@ -1040,6 +1064,8 @@ func planSubjects(all map[string]*subject) {
 			// The noise of a divisor, a hundredth of ρ at least .5, is 1/(800·√(2·.005)) of 800
 			// rows: so much a ratio bends where noise is tried, in each of two passes.
 			slack: 0.025,
+			draws: pair{extra: `quantile\.\(\*Sampler\)\.(Quantile|choose|below|BinarySearch)`, most: 1000, adapts: `means\.\(\*sampler\)\.addNoise`,
+				why: "internal/quantile/quantile.go: a quantile is accepted from an envelope that the data make, and has the exact law whatever the envelope is"},
 			given: `\.(Limit|Scaled|Scales|Centres)`, derived: `\.Spent\.|\.Lower|\.Upper|\.Errors`, capped: true, first: `\.of\.Rows$`, release: release,
 		}
 	}

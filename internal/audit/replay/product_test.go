@@ -84,6 +84,10 @@ type subject struct {
 	slack float64
 	// own has roles of the subject, besides unitRoles.
 	own map[string]func() []row
+	// draws says which draws may differ, and why; rare says it, where it says anything, of cases in
+	// which the unit has keys of its own, or the others have few, or which rarely names.
+	draws, rare pair
+	rarely      func(c *pcase) bool
 
 	patterns map[string]*regexp.Regexp
 }
@@ -1164,7 +1168,7 @@ type walk struct {
 	refused  int
 	compared int               // numbers that differed
 	given    int               // cases in which something differed to which the rest adapts
-	alike    int               // cases in which another way was compared
+	agreed   int               // cases in which another way was compared
 	chosen   map[string]number // by way, Params and label: see measured
 	varies   map[string]bool   // what is chosen, by its label, by the data
 	drawn    map[string]bool   // and by the draws
@@ -1303,15 +1307,7 @@ func (w *walk) reach(again int, settings ...setting) {
 		return
 	}
 	at := slices.Clone(plain)
-	for _, i := range w.rng.Perm(len(w.dims)) {
-		fixed := slices.ContainsFunc(settings, func(x setting) bool { return x.dim == i })
-		if d := w.dims[i]; !role(d) && !fixed && w.rng.IntN(2) == 0 {
-			before := at[i]
-			if at[i] = w.rng.IntN(len(d.values)); !w.s.valid(w.dims, at) {
-				at[i] = before
-			}
-		}
-	}
+	w.vary(at, settings)
 	if !w.try(at) {
 		if at = plain; !w.try(at) {
 			return
@@ -1320,6 +1316,19 @@ func (w *walk) reach(again int, settings ...setting) {
 	for range again - 1 {
 		set(at, role)
 		w.try(at)
+	}
+}
+
+// vary draws half of the fields, except those of the settings, where New takes them.
+func (w *walk) vary(at []int, settings []setting) {
+	for _, i := range w.rng.Perm(len(w.dims)) {
+		fixed := slices.ContainsFunc(settings, func(x setting) bool { return x.dim == i })
+		if d := w.dims[i]; d.path != nil && !fixed && w.rng.IntN(2) == 0 {
+			before := at[i]
+			if at[i] = w.rng.IntN(len(d.values)); !w.s.valid(w.dims, at) {
+				at[i] = before
+			}
+		}
 	}
 }
 
@@ -1339,8 +1348,8 @@ func (w *walk) next(i int) int {
 // digits are what the names of labels are without.
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// try releases one case.
-func (w *walk) try(at []int) bool {
+// at returns the case of these values.
+func (w *walk) at(at []int) pcase {
 	s, roles := w.s, map[string]string{}
 	for i, d := range w.dims {
 		if d.path == nil {
@@ -1352,7 +1361,69 @@ func (w *walk) try(at []int) bool {
 	if s.most != nil {
 		c.most = s.most(c.params)
 	}
-	m, err := s.measure(c)
+	return c
+}
+
+// isRare reports whether a case has keys that noise may hide.
+func (s *subject) isRare(c *pcase) bool {
+	return c.others == "nobody" || c.others == "few" || s.rarely != nil && s.rarely(c) || slices.ContainsFunc(c.unitRows(), func(r row) bool { return r.key >= shared })
+}
+
+// alike are cases of every way in with every value of each field that New takes, by itself and
+// among others: both sides have to draw the same.
+func (w *walk) alike() (pairs []pair) {
+	for way := range w.dims[0].values {
+		for i, d := range w.dims[1:] {
+			for value := range d.values {
+				at := slices.Clone(w.base)
+				for role, e := range w.dims {
+					if e.path == nil {
+						at[role] = w.next(role)
+					}
+				}
+				at[0], at[i+1] = way, value
+				if !w.s.valid(w.dims, at) {
+					continue
+				}
+				pairs = append(pairs, w.pair(at))
+				for range 3 {
+					if !w.s.costly {
+						w.vary(at, []setting{{i + 1, value}})
+						pairs = append(pairs, w.pair(at))
+					}
+				}
+			}
+		}
+	}
+	return pairs
+}
+
+// pair returns a case as neighbours that draw alike.
+func (w *walk) pair(at []int) pair {
+	c := w.at(at)
+	p, rows := w.s.draws, max(len(c.unitRows()), 1)
+	if w.s.rare.extra != "" && w.s.isRare(&c) {
+		p = w.s.rare
+	}
+	p.data, p.most = p.data*float64(rows), p.most*rows
+	p.name = fmt.Sprintf("%s; unit %s %s of %s; %+v", c.way, c.unit, c.place, c.others, c.params)
+	p.run = func(side int) (refused map[string]float64) {
+		c := c
+		c.side = side
+		refused = map[string]float64{"given refusal": float64(side)}
+		defer func() { _ = recover() }() // measure says so
+		if _, _, err := w.s.release(&c); err == nil {
+			refused = nil
+		}
+		return refused
+	}
+	return p
+}
+
+// try releases one case.
+func (w *walk) try(at []int) bool {
+	c := w.at(at)
+	m, err := w.s.measure(c)
 	if err != nil {
 		w.refused++
 		if strings.HasPrefix(err.Error(), "panic") {
@@ -1366,7 +1437,7 @@ func (w *walk) try(at []int) bool {
 		w.given++
 	}
 	if m.alike {
-		w.alike++
+		w.agreed++
 	}
 	for label, x := range m.chosen {
 		at, name := fmt.Sprintf("%s %+v %s", c.way, c.params, label), digits.ReplaceAllString(label, "")
@@ -1411,7 +1482,7 @@ func TestProduct(t *testing.T) {
 				w.triples(1000)
 				w.missing()
 			}
-			t.Logf("%d cases, %d refused, %d adapt, %d by two ways, %d numbers compared, %v", w.cases, w.refused, w.given, w.alike, w.compared, time.Since(began).Round(time.Millisecond))
+			t.Logf("%d cases, %d refused, %d adapt, %d by two ways, %d numbers compared, %v", w.cases, w.refused, w.given, w.agreed, w.compared, time.Since(began).Round(time.Millisecond))
 			slices.Sort(w.wrong)
 			require.Empty(t, w.wrong[:min(len(w.wrong), 8)], "%d wrong", len(w.wrong))
 			require.Positive(t, w.compared)
