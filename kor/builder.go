@@ -443,11 +443,7 @@ func (m members) flip(key uint64, steps int32) {
 // ε₁-private, and both together ε-private, with ε₁ + ε₂ ≤ ε by [Params.split].
 func (p Params) countLaw() (noise.DiscreteLaplace, error) {
 	_, epsilon := p.split()
-	scale, err := noise.LaplaceScale(epsilon, 1<<countBits)
-	if err != nil {
-		return noise.DiscreteLaplace{}, err
-	}
-	return noise.NewDiscreteLaplace(scale) // at most 2⁵⁰, as ε₂ ≥ 2⁻³⁰
+	return sets.Laplace(epsilon, 1<<countBits) // of scale at most 2⁵⁰, as ε₂ ≥ 2⁻³⁰
 }
 
 // sum returns the sum of the weights in steps, without noise.

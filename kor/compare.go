@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/check"
@@ -179,14 +180,9 @@ func xorParts(a, b []part) ([]part, error) {
 
 // common returns a release that is in both lists.
 func common(a, b []part) (id hashing.Seed, ok bool) {
-	for len(a) > 0 && len(b) > 0 {
-		switch c := compareParts(a[0], b[0]); {
-		case c < 0:
-			a = a[1:]
-		case c > 0:
-			b = b[1:]
-		default:
-			return a[0].id, true
+	for _, p := range a {
+		if _, ok = slices.BinarySearchFunc(b, p, compareParts); ok {
+			return p.id, true
 		}
 	}
 	return id, false
@@ -384,18 +380,15 @@ func (c *combination) length(of func(*term) float64) float64 {
 // the estimate and added like standard errors with their correlations (the method of variance
 // estimates recovery; Zou and Donner, Statistics in Medicine 2008).
 func (c *combination) Interval(confidence float64) (lo, hi float64) {
-	var below, above [3]float64
-	for k := range c.terms {
-		if t := &c.terms[k]; t.factor != 0 {
-			low, high := t.interval(confidence)
-			below[k], above[k] = max(t.estimate-low, 0), max(high-t.estimate, 0)
-		}
-	}
 	down, up := *c, *c
-	for k := range c.terms {
-		down.terms[k].stdErr, up.terms[k].stdErr = below[k], above[k]
-		if c.terms[k].factor < 0 {
-			down.terms[k].stdErr, up.terms[k].stdErr = above[k], below[k]
+	for k, t := range c.terms {
+		if t.factor != 0 {
+			low, high := t.interval(confidence)
+			below, above := max(t.estimate-low, 0), max(high-t.estimate, 0)
+			if t.factor < 0 {
+				below, above = above, below
+			}
+			down.terms[k].stdErr, up.terms[k].stdErr = below, above
 		}
 	}
 	estimate := c.Estimate()

@@ -85,12 +85,8 @@ func (b *base) RestorePrivateState(data []byte) error {
 // not.
 func readMembers(r *wire.Reader, p Params) members {
 	n := r.Uint64()
-	switch {
-	case r.Err() != nil:
-	case n > uint64(r.Remaining())/memberSize:
-		r.Fail("fewer keys than it says")
-	case n > 0 && p.CountShare == 0:
-		r.Fail("keys where none are counted")
+	if r.Err() == nil && (n > uint64(r.Remaining())/memberSize || n > 0 && p.CountShare == 0) {
+		r.Fail("fewer keys than it says, or keys where none are counted")
 	}
 	if r.Err() != nil || p.CountShare == 0 {
 		return nil

@@ -1,6 +1,7 @@
 package distinct
 
 import (
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -21,16 +22,7 @@ func (p Params) classLaw() (noise.DiscreteLaplace, error) {
 	if p.published() {
 		return noise.DiscreteLaplace{}, bad("CountShare", p.CountShare, "0 or 1 for counts without bits")
 	}
-	return laplace(p.Epsilon, 2)
-}
-
-// laplace returns the noise of a number that a key moves by at most that much.
-func laplace(epsilon, by float64) (law noise.DiscreteLaplace, err error) {
-	scale, err := noise.LaplaceScale(epsilon, by)
-	if err == nil {
-		law, err = noise.NewDiscreteLaplace(scale)
-	}
-	return law, err
+	return sets.Laplace(p.Epsilon, 2)
 }
 
 // twoMoves returns the guarantee of such numbers.

@@ -57,7 +57,7 @@ func (p Params) cohorts(days int) (n cohortNoise, err error) {
 	}
 	if n.byPair = p; err == nil && days > 2 {
 		n.byPair.Epsilon = math.Nextafter(0.75*p.Epsilon, 0)
-		n.visit, err = laplace(p.Epsilon/4, float64(2*days-5))
+		n.visit, err = sets.Laplace(p.Epsilon/4, float64(2*days-5))
 	}
 	if err == nil {
 		n.pair, err = n.byPair.classLaw()

@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/dpsketch/dpsketch/kor"
+	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/kor/internal/sets"
 )
 
@@ -19,11 +19,6 @@ import (
 type fitted struct {
 	sets.Size
 	estimate float64
-}
-
-// agreeing returns the size with another estimate.
-func agreeing(size sets.Size, estimate float64) kor.Cardinality {
-	return kor.Cardinality{Source: fitted{size, estimate}}
 }
 
 func (f fitted) Estimate() float64 { return f.estimate }
@@ -65,6 +60,24 @@ func ascendingFit(x, weight []float64) []float64 {
 		}
 	}
 	return fit
+}
+
+// nearestOfSum sets fit to the nearest numbers from 0 to most that sum to want, or come closest: x
+// less one number, cut off.
+func nearestOfSum(fit, x, most []float64, want float64) {
+	reach := 1 + want
+	for _, v := range x {
+		reach = max(reach, math.Abs(v))
+	}
+	beyond := func(lower float64) float64 {
+		sum := -want
+		for i, v := range x {
+			fit[i] = min(max(v-lower, 0), most[i])
+			sum += fit[i]
+		}
+		return sum
+	}
+	beyond(exact.LeastRoot(-3*reach, 3*reach, beyond))
 }
 
 // nonNegativeFit returns the θ ≥ 0 that is nearest to x, of the given covariance. With the numbers

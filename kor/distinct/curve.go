@@ -57,32 +57,22 @@ func bareCurve(p Params) (c curve) {
 	return c
 }
 
-// mean returns μ and its first two derivatives at x.
-func (c *curve) mean(x float64) (mu, slope, bend float64) {
+// at returns μ, μ′, μ″ and V at x ≥ 0.
+func (c *curve) at(x float64) (mu, slope, bend, v float64) {
 	for _, l := range c.log[:c.levels] {
 		e := math.Expm1(x * l)
 		mu -= e
 		slope -= l * (e + 1)
 		bend -= l * l * (e + 1)
-	}
-	return c.cells * mu, c.cells * slope, c.cells * bend
-}
-
-// spread returns μ, μ′ and V at x ≥ 0.
-func (c *curve) spread(x float64) (mu, slope, v float64) {
-	for _, l := range c.log[:c.levels] {
-		e := math.Expm1(x * l)
-		mu -= e
-		slope -= l * (e + 1)
 		v -= e * (e + 1)
 	}
-	mu, slope = c.cells*mu, c.cells*slope
-	return mu, slope, max(c.cells*v-x*slope*slope, 0)
+	mu, slope, bend = c.cells*mu, c.cells*slope, c.cells*bend
+	return mu, slope, bend, max(c.cells*v-x*slope*slope, 0)
 }
 
 // stdErr returns √(V + Var Z)/μ′ at x ≥ 0.
 func (c *curve) stdErr(x float64) float64 {
-	_, slope, v := c.spread(x)
+	_, slope, _, v := c.at(x)
 	return math.Sqrt(v+c.variance) / slope
 }
 
@@ -91,12 +81,11 @@ func (c *curve) stdErr(x float64) float64 {
 // ones counts as all but half a one.
 func (c *curve) estimate(t float64) float64 {
 	if t <= 0 {
-		_, slope, _ := c.mean(0)
+		_, slope, _, _ := c.at(0)
 		return t / slope
 	}
 	x := c.solve(min(t, c.cells*float64(c.levels)-0.5))
-	_, slope, v := c.spread(x)
-	_, _, bend := c.mean(x)
+	_, slope, bend, v := c.at(x)
 	bias := -bend / (2 * slope * slope * slope) * (v + c.variance)
 	return x - min(bias, x/4)
 }
@@ -108,7 +97,7 @@ func (c *curve) solve(t float64) float64 {
 	y := min(math.Log(c.cells)+t/c.cells*math.Ln2, hi)
 	for range 100 {
 		x := math.Exp(y) - c.cells
-		mu, slope, _ := c.mean(x)
+		mu, slope, _, _ := c.at(x)
 		if mu > t {
 			hi = y
 		} else {
@@ -182,7 +171,7 @@ func (c *curve) quantile(t, p float64) float64 {
 
 // atMost returns Pr[T̃ ≤ t | x] for a half-integer t: all laws here are symmetric about the mean.
 func (c *curve) atMost(t, x float64) float64 {
-	mu, _, v := c.spread(x)
+	mu, _, _, v := c.at(x)
 	if y := t - mu; y > 0 {
 		return 1 - c.tail(y, v)
 	} else {

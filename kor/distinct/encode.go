@@ -167,8 +167,7 @@ func (r *Running) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSO
 func (w Windows) MarshalJSON() ([]byte, error) {
 	windows := []window{}
 	for _, days := range w.params.windows() {
-		c := w.count(days)
-		windows = append(windows, window{days, wire.SizeOf(&c)})
+		windows = append(windows, window{days, wire.SizeOf(w.fit(days))})
 	}
 	return wire.MarshalJSON(&w, struct {
 		Guarantee budget.Guarantee `json:"guarantee"`

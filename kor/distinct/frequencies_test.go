@@ -290,7 +290,7 @@ func simulatedFrequencies(t testing.TB, p Params, rng *rand.Rand, users int, sha
 		n[i] += int64(law.Quantile(rng.Float64()))
 	}
 	c := newCurve(half)
-	ones, _, _ := c.mean(float64(users))
+	ones, _, _, _ := c.at(float64(users))
 	n[len(shares)+1] = int64(ones)
 	return &Frequencies{release{p, n}, len(shares)}
 }
@@ -298,155 +298,180 @@ func simulatedFrequencies(t testing.TB, p Params, rng *rand.Rand, users int, sha
 // nearestShares is what was released before: the nearest numbers that are at least 0 and 1 in all,
 // which lowers all by the same.
 func nearestShares(x []float64) []float64 {
-	lo, hi, fit := slices.Min(x)-1, slices.Max(x), slices.Clone(x)
-	for range 60 {
-		mid := lo + (hi-lo)/2
-		for i, v := range x {
-			fit[i] = max(v-mid, 0)
-		}
-		if sumOf(fit) > 1 {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
+	fit := make([]float64, len(x))
+	nearestOfSum(fit, x, slices.Repeat([]float64{1}, len(x)), 1)
 	return fit
 }
 
-// Of 30 classes of which noise hides most, the mean frequency has a bit more than half of the bias
-// that the nearest shares have, if the first four classes have keys; there and for other loads its
-// error, and those of AtLeast and of the shares, are smaller. Intervals cover. All random numbers
-// are the same in every run.
+// Of 30 classes of which noise hides most, errors of the mean frequency, of AtLeast and of the
+// shares are no larger than those of the nearest shares, up to .04, and .11 where shares rise and
+// are near the noise; on average they are a sixth smaller, and so is the bias for loads of few
+// times. Where classes are taken to be alike whatever the numbers say, errors are up to 1.5 times
+// as large. Intervals cover. All random numbers are the same in every run.
 func TestMeanFrequency(t *testing.T) {
 	rng := rand.New(rand.NewPCG(67, 68))
 	const most = 30
-	runs := 60
+	runs := 20.0
 	if dptest.Long() {
-		runs = 1000
+		runs = 300
 	}
-	loads := map[string]func(times int) float64{
-		"one to four": func(times int) float64 { return max(0, min(1, float64(5-times))) },
-		"once":        func(times int) float64 { return max(0, float64(2-times)) },
-		"geometric":   func(times int) float64 { return math.Pow(0.5, float64(times)) },
-		"Zipf":        func(times int) float64 { return math.Pow(float64(times), -2) },
-		"equal":       func(times int) float64 { return 1 },
-		"ends":        func(times int) float64 { return float64(max(2-times, times-most+1, 0)) },
+	loads := map[string]func(times float64) float64{
+		"one to four": func(times float64) float64 { return max(0, min(1, 5-times)) },
+		"once":        func(times float64) float64 { return max(0, 2-times) },
+		"geometric":   func(times float64) float64 { return math.Pow(0.5, times) },
+		"Zipf":        func(times float64) float64 { return math.Pow(times, -2) },
+		"equal":       func(times float64) float64 { return 1 },
+		"ends":        func(times float64) float64 { return max(2-times, times-most+1, 0) },
+		"middle":      func(times float64) float64 { return max(0, 1-math.Abs(times-most/2)) },
+		"bell":        func(times float64) float64 { return math.Exp(-(times - most/2) * (times - most/2) / 18) },
+		"rising":      func(times float64) float64 { return times },
+		"odd":         func(times float64) float64 { return math.Mod(times, 2) },
 	}
-	worst := map[string][4]float64{ // mean, its bias, AtLeast, shares: of what they were
-		"one to four": {0.85, 0.75, 0.85, 0.85}, "once": {0.85, 0.75, 0.85, 0.85}, "geometric": {0.85, 0.75, 0.85, 0.85}, "Zipf": {0.85, 0.75, 0.85, 0.85},
-		"equal": {1, 9, 0.9, 0.7}, "ends": {1, 9, 0.9, 0.85},
-	}
-	for _, name := range slices.Sorted(maps.Keys(loads)) {
-		p := Params{Epsilon: 0.1, Cells: 1024, Levels: 8, Seed: hashing.Seed{1}}.normal()
-		truth, mean := make([]float64, most), 0.0
-		for i := range truth {
-			truth[i] = loads[name](i + 1)
-		}
-		scale(truth)
-		for i, x := range truth {
-			mean += float64(i+1) * x
-		}
-		var squares [2][3]float64
-		var bias [2]float64
-		asked, covered := 0, 0
-		for range runs {
-			f := simulatedFrequencies(t, p, rng, 1000, truth)
-			r, _ := f.ratio(1, 1)
-			raw := make([]float64, most)
-			for i := range raw {
-				raw[i] = (float64(f.numbers[i+1]-f.numbers[1]) + r.held) / r.kept
+	p := Params{Epsilon: 0.1, Cells: 1024, Levels: 8, Seed: hashing.Seed{1}}.normal()
+	for _, users := range []int{300, 1000, 3000} {
+		var average [3]float64
+		asked, covered := 0.0, 0.0
+		for _, name := range slices.Sorted(maps.Keys(loads)) {
+			truth, mean := make([]float64, most), 0.0
+			for i := range truth {
+				truth[i] = loads[name](float64(i + 1))
 			}
-			for which, shares := range [][]float64{nearestShares(raw), f.shares()} {
-				at, off := 0.0, -mean
-				for i := most - 1; i >= 0; i-- {
-					e := shares[i] - truth[i]
-					at, off = at+e, off+float64(i+1)*shares[i]
-					squares[which][1] += at * at
-					squares[which][2] += e * e
+			scale(truth)
+			for i, x := range truth {
+				mean += float64(i+1) * x
+			}
+			var squares [2][3]float64
+			var bias [2]float64
+			for range int(runs) {
+				f := simulatedFrequencies(t, p, rng, users, truth)
+				now := f.shares()
+				if now == nil {
+					continue
 				}
-				bias[which] += off
-				squares[which][0] += off * off
-			}
-			for times := 1 + rng.IntN(most); times <= most; times += most {
-				for _, c := range []struct {
-					of       func(int, float64) (lo, hi float64)
-					estimate float64
-					truth    float64
-				}{{f.ShareInterval, f.Share(times), truth[times-1]}, {f.AtLeastInterval, f.AtLeast(times), sumOf(truth[times-1:])}} {
-					lo, hi := c.of(times, 0.95)
-					require.True(t, lo <= c.estimate && c.estimate <= hi)
-					if asked++; lo-1e-9 <= c.truth && c.truth <= hi+1e-9 {
+				r, _ := f.ratio(1, 1)
+				raw := make([]float64, most)
+				for i := range raw {
+					raw[i] = (float64(f.numbers[i+1]-f.numbers[1]) + r.held) / r.kept
+				}
+				for which, shares := range [][]float64{nearestShares(raw), now} {
+					tail, off := 0.0, -mean
+					for i := most - 1; i >= 0; i-- {
+						e := shares[i] - truth[i]
+						tail, off = tail+e, off+float64(i+1)*shares[i]
+						squares[which][1] += tail * tail
+						squares[which][2] += e * e
+					}
+					bias[which] += off
+					squares[which][0] += off * off
+				}
+				from := 1 + rng.IntN(most)
+				for _, to := range []int{from, most} {
+					lo, hi := f.interval(now, from, to, 0.95)
+					share, all := f.share(now, from, to), sumOf(truth[from-1:to])
+					require.True(t, lo <= share && share <= hi)
+					if asked++; lo-1e-9 <= all && all <= hi+1e-9 {
 						covered++
 					}
 				}
 			}
+			t.Logf("%d, %-11s mean frequency %.2f: bias %+.2f, was %+.2f", users, name, mean, bias[1]/runs, bias[0]/runs)
+			for i := range average {
+				ratio := math.Sqrt(squares[1][i] / squares[0][i])
+				average[i] += ratio / float64(len(loads))
+				t.Logf("    %.2f of the rms %.3f", ratio, math.Sqrt(squares[0][i]/runs))
+				limit := 1.05 + 0.25/math.Sqrt(runs)
+				if name == "rising" {
+					limit += 0.06
+				}
+				require.Less(t, ratio, limit)
+			}
+			if mean < 3 && users >= 1000 {
+				require.Less(t, bias[1], 0.85*bias[0])
+			}
 		}
-		ratio := func(i int) float64 { return math.Sqrt(squares[1][i] / squares[0][i]) }
-		n := float64(runs)
-		t.Logf("%-11s mean frequency %.2f: bias %+.2f, was %+.2f; rms %.2f, was %.2f; AtLeast %.2f and shares %.2f of before; %.3f covered", name, mean,
-			bias[1]/n, bias[0]/n, math.Sqrt(squares[1][0]/n), math.Sqrt(squares[0][0]/n), ratio(1), ratio(2), float64(covered)/float64(asked))
-		for i, now := range []float64{ratio(0), bias[1] / (1 + bias[0]), ratio(1), ratio(2)} {
-			require.Less(t, now, worst[name][i], "%s, %d", name, i)
-		}
-		require.Greater(t, float64(covered)/float64(asked), 0.93)
+		require.Greater(t, covered/asked, 0.93)
+		t.Logf("%d: on average %.2f", users, average)
+		require.Less(t, slices.Max(average[:]), map[int]float64{300: 1, 1000: 0.91, 3000: 0.91}[users])
 	}
 }
 
-// The shares are the means over all sequences of states, with densities that are integrated in
-// steps, at the tilt at which they sum to 1.
+// The means are those over all sequences of states, with densities that are integrated in steps, at
+// the tilt at which they sum to 1, and so is the density of x. Shares are a mean of these and of
+// the nearest by the odds of the two priors, times e⁻⁶.
 func TestPosteriorShares(t *testing.T) {
-	const sigma, k, step = 0.4, 3, 1e-3
-	const rest = 0.65 / 7
-	prior, means := shareStates{0.35, rest, rest, rest, rest, rest, rest, rest}, shareStates{}
-	for j := range 7 {
-		means[j+1] = math.Pow(sigma/4, float64(j)/6)
-	}
-	for _, x := range [][]float64{{0.9, -0.2, 0.3}, {0.1, 0.2, 0.7}, {1.5, 0.3, -0.8}, {1. / 3, 1. / 3, 1. / 3}} {
-		shares := posteriorShares(x, sigma)
-		require.InDelta(t, 1, sumOf(shares), 1e-12)
-		at := func(tilt float64) (got [k]float64) {
-			var density, moment [k]shareStates
-			for i, v := range x {
-				density[i][0] = math.Exp(-v * v / (2 * sigma * sigma))
-				for j, mean := range means[1:] {
-					for y := step / 2; y < 6; y += step {
-						d := step / mean * math.Exp(tilt*y-y/mean-(v-y)*(v-y)/(2*sigma*sigma))
-						density[i][j+1], moment[i][j+1] = density[i][j+1]+d, moment[i][j+1]+y*d
+	const sigma, k, step, states = 0.4, 4, 4e-3, len(shareStates{})
+	const rest, walk = 0.65 / 5, 0.15
+	prior := shareStates{0.35, rest, rest, rest, rest, rest}
+	for _, x := range [][]float64{{0.9, -0.2, 0.3, 0.1}, {0.1, 0.2, 0.7, -0.2}, {1.5, 0.3, -0.8, 0.3}, {-0.1, 1.6, 1.5, -2}} {
+		odds := [2]float64{}
+		var means []float64
+		for which, change := range []float64{1, 0.1} {
+			shares, density := meanShares(x, sigma, change)
+			require.InDelta(t, 1, sumOf(shares), 1e-12)
+			at := func(tilt float64) (got [k]float64, all float64) {
+				var density, moment [k]shareStates
+				for i, v := range x {
+					density[i][0] = math.Exp(-v * v / (2 * sigma * sigma))
+					for j := range states - 1 {
+						mean := math.Pow(sigma/2, float64(j)/float64(states-2))
+						for y := step / 2; y < 6; y += step {
+							d := step / mean * math.Exp(tilt*y-y/mean-(v-y)*(v-y)/(2*sigma*sigma))
+							density[i][j+1], moment[i][j+1] = density[i][j+1]+d, moment[i][j+1]+y*d
+						}
 					}
 				}
-			}
-			all := 0.0
-			for code := range 8 * 8 * 8 {
-				path := [k]int{code % 8, code / 8 % 8, code / 64}
-				// a change once in k classes
-				p := prior[path[0]] * prior[path[2]] * prior[path[1]] / k
-				if path[0] == path[1] {
-					p += prior[path[0]] * prior[path[2]] * (k - 1) / k
+				var path [k]int
+				for code := range states * states * states * states {
+					for i, x := 0, code; i < k; i, x = i+1, x/states {
+						path[i] = x % states
+					}
+					stays := 0.0 // the probability of the third state without a change
+					switch from, to := path[1], path[2]; {
+					case from == to && (from == 0):
+						stays = 1
+					case from == to && (from == 1 || from == states-1):
+						stays = 1 - walk
+					case from == to:
+						stays = 1 - 2*walk
+					case from*to > 0 && (from-to == 1 || to-from == 1):
+						stays = walk
+					}
+					p := prior[path[0]] * prior[path[1]] * prior[path[3]] * (change*prior[path[2]] + (1-change)*stays)
+					for i, state := range path {
+						p *= density[i][state]
+					}
+					all += p
+					for i, state := range path {
+						got[i] += p * moment[i][state] / density[i][state]
+					}
 				}
-				for i, state := range path {
-					p *= density[i][state]
+				for i := range got {
+					got[i] /= all
 				}
-				all += p
-				for i, state := range path {
-					got[i] += p * moment[i][state] / density[i][state]
+				return got, all * math.Exp(-tilt)
+			}
+			lo, hi := -20.0, 20.0
+			for range 25 {
+				mid := (lo + hi) / 2
+				if got, _ := at(mid); sumOf(got[:]) > 1 {
+					hi = mid
+				} else {
+					lo = mid
 				}
 			}
-			for i := range got {
-				got[i] /= all
+			want, all := at(hi)
+			for i := range want {
+				require.InDelta(t, want[i], shares[i], 1e-4, "%v", x)
 			}
-			return got
+			odds[which], means = all, shares
+			for _, v := range x { // relative to that of shares of 0
+				all /= math.Exp(-v * v / (2 * sigma * sigma))
+			}
+			require.InEpsilon(t, all, math.Exp(density), 1e-3)
 		}
-		lo, hi := -20.0, 20.0
-		for range 25 {
-			mid := (lo + hi) / 2
-			if got := at(mid); sumOf(got[:]) > 1 {
-				hi = mid
-			} else {
-				lo = mid
-			}
-		}
-		for i, want := range at(hi) {
-			require.InDelta(t, want, shares[i], 1e-4, "%v", x)
+		weight := odds[1] / (odds[1] + math.Exp(6)*odds[0])
+		for i, share := range posteriorShares(x, sigma) {
+			require.InDelta(t, weight*means[i]+(1-weight)*nearestShares(x)[i], share, 1e-4)
 		}
 	}
 }

@@ -84,7 +84,7 @@ func (p *Pair) parts() vector {
 	x[2] = min(x[2], -30/s.log[s.levels-1]) // where no cell is empty
 	for i := range s.terms {
 		x[i] = min(x[i], x[2])
-		_, slope[i], _ = s.spread(x[i])
+		_, slope[i], _, _ = s.curve.at(x[i])
 	}
 	var sizes, covariance matrix // of A, B, either, and of the parts
 	for i := range 3 {
@@ -130,7 +130,7 @@ func (p *Pair) size(s pairSize, parts vector) kor.Cardinality {
 	estimate := parts.dot(s.parts)
 	if s.in != nil {
 		c := p.params.union(p.numbers, s.in)
-		return agreeing(&c, estimate)
+		return kor.Cardinality{Source: fitted{&c, estimate}}
 	}
 	var terms []term
 	for i, in := range [...]func(int) bool{ofA, ofB, ofEither} {
@@ -142,7 +142,7 @@ func (p *Pair) size(s pairSize, parts vector) kor.Cardinality {
 	if sum.ratio = s.within == nil; sum.ratio {
 		estimate /= parts.sum()
 	}
-	return agreeing(sum, estimate)
+	return kor.Cardinality{Source: fitted{sum, estimate}}
 }
 
 // A returns the number of keys in A.

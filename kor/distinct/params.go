@@ -156,7 +156,7 @@ func (p Params) laws() (l laws, err error) {
 		return laws{}, err
 	}
 	bits, count := p.split()
-	if l.count, err = laplace(count, 1); err == nil && p.published() {
+	if l.count, err = sets.Laplace(count, 1); err == nil && p.published() {
 		l.flips, err = noise.RandomizedResponse(bits)
 	}
 	return l, err

@@ -63,7 +63,7 @@ func (p Plan) StdErr(size float64) float64 {
 // RunningStdErr is StdErr for the total of a [RunningBuilder] after that number of steps. NaN also
 // for steps outside [1, 2³¹), and for Params that NewRunningBuilder refuses.
 func (p Plan) RunningStdErr(size float64, steps int) float64 {
-	c, ok := p.Params.seeded().overTime(steps)
+	c, ok := p.Params.seeded().classCurve(draws{steps, 1}, draws{})
 	if !ok || steps < 1 || steps > maxSlots || !(size >= 0 && size <= math.MaxFloat64) {
 		return math.NaN()
 	}

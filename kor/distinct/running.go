@@ -33,11 +33,6 @@ type runningState struct {
 // stream is chosen by what was released (classes_proof.md). The totals are sums. ∎ The totals
 // themselves have sensitivity D.
 
-// overTime returns the curve of a count whose noise is the sum of draws from classLaw.
-func (p Params) overTime(slots int) (c curve, ok bool) {
-	return p.classCurve(draws{slots, 1}, draws{})
-}
-
 const maxSlots = 1<<31 - 1
 
 // NewRunningBuilder returns the RunningBuilder of an empty set, or an error that wraps [ErrParams].

@@ -96,60 +96,86 @@ func (f *Frequencies) shares() []float64 {
 	return posteriorShares(x, deviation/r.kept)
 }
 
-// posteriorShares returns the means of shares that are ≥ 0 and 1 in all, given numbers x with
-// normal noise of standard deviation sigma. Raising what is below 0 alone would put noise into
-// every class that nobody is in, and so too many keys into the last classes.
-//
-// A share is a priori 0, or exponential with one of seven means from 1 to sigma/4. Most classes
-// have the mean of the one before; where that changes, once in len(x) classes and at the last one,
-// 0 has the probability empty. Given that all sum to 1, the density of each has a factor
-// e^(tilt·share), with the tilt at which the means do (the saddle point). For an exponential mean s
-// the share is normal about x + (tilt − 1/s)·sigma², cut off below 0: with M = √2π·mills(a) and
-// a = −x/sigma − (tilt − 1/s)·sigma its density at x is sigma·M/s times that of 0, and its mean
-// sigma·(1/M − a).
+// posteriorShares returns shares that are ≥ 0 and 1 in all, given numbers x with normal noise of
+// standard deviation sigma: a mean of the nearest such shares and of the means of shares of which
+// most are about as large as the one before. The latter have a weight of 1/(1 + e^(6−g)), where g
+// is how much better they explain x, in logarithms, than shares that tell nothing of each other.
+// The nearest shares are x less one number, and so have noise in classes that nobody is in, and too
+// many keys in the last classes; but where the noise hides all, nothing has smaller errors.
 func posteriorShares(x []float64, sigma float64) []float64 {
-	const empty = 0.35
-	prior, factors := shareStates{empty}, shareStates{1} // sigma/mean
-	for j := range prior[1:] {
-		prior[j+1] = (1 - empty) / float64(len(prior)-1)
-		factors[j+1] = sigma * math.Pow(4/sigma, float64(j)/float64(len(prior)-2))
+	shares := make([]float64, len(x))
+	nearestOfSum(shares, x, slices.Repeat([]float64{1}, len(x)), 1)
+	_, apart := meanShares(x, sigma, 1)
+	means, alike := meanShares(x, sigma, 0.1)
+	for i, mean := range means {
+		shares[i] += (mean - shares[i]) / (1 + math.Exp(6-alike+apart))
 	}
-	n, off, shares := len(x), 1.0, make([]float64, len(x))
-	density, weight, mean := make([]shareStates, n), make([]shareStates, n), make([]shareStates, n)
+	return shares
+}
+
+// meanShares returns the means of shares given x, and the logarithm of the density of x.
+//
+// A share is a priori 0, or exponential with one of five means from 1 to sigma/2. The first class
+// and the last have a mean by themselves. Any other has that of the class before, or the next
+// larger or smaller one, each with the probability walk; or any, with the probability change. Given
+// that all sum to 1, the density of each has a factor e^(tilt·share), with the tilt at which the
+// means do (the saddle point). For an exponential mean s the share is normal about x + (tilt −
+// 1/s)·sigma², cut off below 0: with M = √2π·mills(a) and a = −x/sigma − (tilt − 1/s)·sigma its
+// density at x is sigma·M/s times that of 0, and its mean sigma·(1/M − a).
+func meanShares(x []float64, sigma, change float64) (shares []float64, density float64) {
+	const empty, walk = 0.35, 0.15
+	prior, factors := shareStates{empty}, shareStates{1} // sigma/mean
+	states := len(prior)
+	for j := range prior[1:] {
+		prior[j+1] = (1 - empty) / float64(states-1)
+		factors[j+1] = sigma * math.Pow(2/sigma, float64(j)/float64(states-2))
+	}
+	n, off := len(x), 1.0
+	shares = make([]float64, n)
+	likelihood, weight, mean := make([]shareStates, n), make([]shareStates, n), make([]shareStates, n)
 	missing := func(tilt float64) float64 {
 		if math.Abs(off) < 1e-9 {
 			return off // found
 		}
+		off, density = 1, -tilt
 		for i, v := range x {
-			density[i][0] = 0
+			likelihood[i][0] = 0
 			for j, factor := range factors[1:] {
 				a := factor - v/sigma - tilt*sigma
-				density[i][j+1], mean[i][j+1] = a*a/2+math.Log(2*math.Pi)/2, -a*sigma
+				likelihood[i][j+1], mean[i][j+1] = a*a/2+math.Log(2*math.Pi)/2, -a*sigma
 				if a > -8 {
 					m := mills(a) * math.Sqrt(2*math.Pi)
-					density[i][j+1], mean[i][j+1] = math.Log(m), max(sigma*(1/m-a), 0)
+					likelihood[i][j+1], mean[i][j+1] = math.Log(m), max(sigma*(1/m-a), 0)
 				}
 			}
-			top := slices.Max(density[i][:])
-			for j, log := range density[i] {
-				density[i][j] = math.Exp(log-top) * factors[j]
-				weight[i][j] = prior[j] * density[i][j]
+			top := slices.Max(likelihood[i][:])
+			density += top
+			for j, log := range likelihood[i] {
+				likelihood[i][j] = math.Exp(log-top) * factors[j]
+				weight[i][j] = prior[j] * likelihood[i][j]
 			}
 		}
 		for _, step := range []int{1, -1} {
-			last := prior // of the mean of a class, given all on this side of it but the last one
-			for i := (n - 2) * (1 - step) / 2; i >= 0 && i < n-1; i += step {
+			last := prior // of the mean of a class, given all between it and the first or the last
+			for i := 1 + (n-3)*(1-step)/2; i > 0 && i < n-1; i += step {
+				was := last
 				for j := range last {
-					last[j] += (prior[j] - last[j]) / float64(n)
+					if j > 0 {
+						last[j] += walk * (was[max(j-1, 1)] - 2*was[j] + was[min(j+1, states-1)])
+					}
+					last[j] += (prior[j] - last[j]) * change
 					weight[i][j] *= last[j] / prior[j]
-					last[j] *= density[i][j]
+					last[j] *= likelihood[i][j]
 				}
-				scale(last[:])
+				if sum := scale(last[:]); step > 0 {
+					density += math.Log(sum)
+				}
 			}
 		}
-		off = 1
 		for i := range shares {
-			scale(weight[i][:])
+			if sum := scale(weight[i][:]); i == 0 || i == n-1 {
+				density += math.Log(sum)
+			}
 			shares[i] = 0
 			for j, w := range weight[i] {
 				shares[i] += w * mean[i][j]
@@ -161,26 +187,27 @@ func posteriorShares(x []float64, sigma float64) []float64 {
 	reach := (2 + max(slices.Max(x), -slices.Min(x))) / (sigma * sigma)
 	exact.LeastRoot(-reach, reach, missing)
 	scale(shares)
-	return shares
+	return shares, density
 }
 
 // shareStates has a number for each a priori mean of a share, 0 first.
-type shareStates [8]float64
+type shareStates [6]float64
 
-// scale divides by the sum.
-func scale(x []float64) {
-	sum := 0.0
+// scale divides by the sum, which it returns.
+func scale(x []float64) (sum float64) {
 	for _, v := range x {
 		sum += v
 	}
 	for i := range x {
 		x[i] /= sum
 	}
+	return sum
 }
 
 // Share returns the fraction of the keys that came exactly times times, in the last class times or
-// more: its mean given the noise, if most classes are about as frequent as the one before. NaN for
-// other classes, and if the number of cells with a key is below 4 standard deviations of its noise.
+// more. Where the noise lets this be told, it is a mean, given the noise, if most classes are about
+// as frequent as the one before. NaN for other classes, and if the number of cells with a key is
+// below 4 standard deviations of its noise.
 func (f *Frequencies) Share(times int) float64 { return f.share(f.shares(), times, times) }
 
 // AtLeast returns the fraction of the keys that came k times or more, for k up to Most. NaN as for

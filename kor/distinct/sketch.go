@@ -45,7 +45,7 @@ func (t *total) count() (c count) {
 	case t.slots == 0:
 		c.curve = newCurve(t.params)
 	default:
-		c.curve, _ = t.params.overTime(t.slots)
+		c.curve, _ = t.params.classCurve(draws{t.slots, 1}, draws{})
 	}
 	c.ones = float64(t.numbers[0])
 	return c

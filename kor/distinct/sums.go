@@ -108,7 +108,7 @@ func (s *sum) at(t float64) (off, variance, noise float64) {
 	}
 	x[last] = min(x[last], full)
 	for i := range s.terms {
-		_, slope[i], _ = s.spread(x[i])
+		_, slope[i], _, _ = s.curve.at(x[i])
 		for j := range i + 1 {
 			f := w[i] * w[j]
 			if i != j {

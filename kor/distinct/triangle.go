@@ -1,9 +1,6 @@
 package distinct
 
 import (
-	"math"
-
-	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/kor"
 	"github.com/dpsketch/dpsketch/kor/internal/sets"
@@ -91,23 +88,17 @@ func (c *Cohorts) agreed() [][]float64 {
 		fit[day][day] = until[day] - until[max(day-1, 0)]
 	}
 	for day := 2; day < never; day++ {
-		newer, raw, last, reach := until[c.days]-until[day-1], make([]float64, day), -later[c.days-day].Estimate(), 1+until[c.days]
-		want := min(max(since[c.days-day]-newer, 0), until[day-1])
-		for first := 1; first < day; first++ {
-			// −(keys of the day or later that were not there by day first)
-			gone := ever[first-1].Estimate() - c.count(first, day).Estimate()
-			raw[first], last = gone-last, gone
-			reach = max(reach, 3*math.Abs(raw[first]))
+		newer, last := until[c.days]-until[day-1], -later[c.days-day].Estimate()
+		raw, most, back := make([]float64, day-1), make([]float64, day-1), make([]float64, day-1)
+		for i := range raw {
+			// −(keys of the day or later that were not there by day i + 1)
+			gone := ever[i].Estimate() - c.count(i+1, day).Estimate()
+			raw[i], most[i], last = gone-last, fit[i+1][day-1], gone
 		}
-		beyond := func(lower float64) float64 {
-			sum := -want
-			for first := 1; first < day; first++ {
-				fit[first][day] = min(max(raw[first]-lower, 0), fit[first][day-1])
-				sum += fit[first][day]
-			}
-			return sum
+		nearestOfSum(back, raw, most, min(max(since[c.days-day]-newer, 0), until[day-1]))
+		for i, x := range back {
+			fit[i+1][day] = x
 		}
-		beyond(exact.LeastRoot(-3*reach, 3*reach, beyond))
 	}
 	return fit
 }
@@ -122,7 +113,7 @@ func (c *Cohorts) answer(fit [][]float64, first, day int, on bool) kor.Cardinali
 	if on && day > first {
 		estimate = min(max(size.Estimate(), estimate-fit[first][day+1]), estimate)
 	}
-	return agreeing(size, estimate)
+	return kor.Cardinality{Source: fitted{size, estimate}}
 }
 
 // New returns the number of keys first seen on the day; on day 1, of all keys seen.
@@ -150,7 +141,7 @@ func (c *Cohorts) since(fit [][]float64, day int) kor.Cardinality {
 	for first := range c.days {
 		sum += fit[first+1][max(first+1, day)]
 	}
-	return agreeing(c.count(0, day), sum)
+	return kor.Cardinality{Source: fitted{c.count(0, day), sum}}
 }
 
 // String says what was released.

@@ -1,5 +1,7 @@
 package sets
 
+import "github.com/dpsketch/dpsketch/noise"
+
 // Size is an estimated size of a set.
 type Size interface {
 	// Estimate may be negative, so that sums are unbiased. NaN where there is none.
@@ -28,3 +30,12 @@ const (
 	OnlyA
 	OnlyB
 )
+
+// Laplace returns the ε-private noise of a number that a key moves by at most that much.
+func Laplace(epsilon, by float64) (law noise.DiscreteLaplace, err error) {
+	scale, err := noise.LaplaceScale(epsilon, by)
+	if err == nil {
+		law, err = noise.NewDiscreteLaplace(scale)
+	}
+	return law, err
+}
