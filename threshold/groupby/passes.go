@@ -67,7 +67,11 @@ func (onePass[K]) add(s *state[K]) {
 		}
 		return
 	}
-	order := drawSome(s.indices(l), counted, &s.src)
+	s.order = s.order[:0]
+	for n := range l {
+		s.order = append(s.order, n)
+	}
+	order := drawSome(s.order, counted, &s.src)
 	for _, n := range order {
 		s.giveAll(numbers[n:n+1], sums[min(n, len(sums)):min(n+1, len(sums))], give, losses)
 		if s.cellWeights != nil {
@@ -255,7 +259,7 @@ func (s *state[K]) release(show func(i int, weight int64) (noisy int64, ok bool)
 	}
 	g.chosen, g.noises = s.chosen, p.noises(s.calibrated, s.chosen)
 	rests, values := s.noise(s.calibrated.rest(s.chosen)), s.noise(s.calibrated.value(s.chosen))
-	var numbers []uint32
+	groupOf := make([]uint32, len(s.table.keys)) // of the group, and one
 	for i, e := range s.table.cells {
 		weight, ok := show(i, e.weight)
 		if !ok {
@@ -272,14 +276,11 @@ func (s *state[K]) release(show func(i int, weight int64) (noisy int64, ok bool)
 		if p.columns() == 1 {
 			r.value = e.value + values()
 		}
-		g.groups, numbers = append(g.groups, r), append(numbers, uint32(i))
+		g.groups = append(g.groups, r)
+		groupOf[i] = uint32(len(g.groups))
 	}
-	s.quantiles(g.groups, numbers)
+	s.quantiles(g.groups, groupOf)
 	if p.Values {
-		groupOf := make([]uint32, len(s.table.keys)) // of the group, and one
-		for i, n := range numbers {
-			groupOf[n] = uint32(i + 1)
-		}
 		g.learn(s.users.values(groupOf), s.calibrated.value(s.chosen)/unit, s.noise)
 	}
 	slices.SortFunc(g.groups, func(a, b group[K]) int { return wire.Compare(a.key, b.key) })
