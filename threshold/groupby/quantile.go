@@ -345,10 +345,10 @@ type keyLevels struct {
 	users  float64
 }
 
-// drawn returns the levels of a key. Those towards an end that too few users are beyond to be known
-// are not drawn, except one: the weights around them would only add noise to what the others are
-// known by.
-func (n *noises) drawn(users float64) keyLevels {
+// keyLevels returns the levels of a key. Those towards an end that too few users are beyond to be
+// known are not drawn, except one: the weights around them would only add noise to what the others
+// are known by.
+func (n *noises) keyLevels(users float64) keyLevels {
 	first, end, few := 0, len(n.levels), n.spread.few()
 	for end > 1 && (1-n.levels[end-1])*users < few {
 		end--
@@ -511,8 +511,8 @@ func (s *scale) isSample(sample int64) bool {
 // larger returns the sample of two that counts.
 func larger(a, b int64) int64 { return max(a, b) }
 
-// spread adds a user with these keys, and samples in them, who counts in l keys.
-func (s *state[K]) spread(numbers []uint32, samples []int64, l int) {
+// giveSamples adds a user with these keys, and samples in them, who counts in l keys.
+func (s *state[K]) giveSamples(numbers []uint32, samples []int64, l int) {
 	x := s.params.spreadWeight(l)
 	if x == 0 {
 		return
@@ -605,8 +605,8 @@ func (s *state[K]) quantiles(groups []group[K], groupOf []uint32) {
 		cells = weights(i, cells[:0])
 		values.Set(cells, quantile.Places)
 		g := &groups[i]
-		levels := noises.drawn(noises.users(g.rest, g.weight))
-		g.cells = s.cut(&values, &levels)
+		levels := noises.keyLevels(noises.users(g.rest, g.weight))
+		g.cells = s.drawCells(&values, &levels)
 		g.weights = make([]int64, 4*len(noises.levels)+1)
 		noise := noise[levels.weighNoise()]
 		last := int64(0)
@@ -622,9 +622,9 @@ func (s *state[K]) quantiles(groups []group[K], groupOf []uint32) {
 	}
 }
 
-// cut draws, for each level of a key, the cells of the cut below, of the quantile, and of the cut
-// above. They are in ascending order; levels that are not drawn have the cell next to them.
-func (s *state[K]) cut(values *quantile.Spread, k *keyLevels) (cells []uint32) {
+// drawCells draws, for each level of a key, the cells of the cut below, of the quantile, and of the
+// cut above. They are in ascending order; levels that are not drawn have the cell next to them.
+func (s *state[K]) drawCells(values *quantile.Spread, k *keyLevels) (cells []uint32) {
 	draws, end := k.draws(), s.scale.cells*quantile.Places
 	found := quantile.Quantiles(end, k.levels, k.spread.loss, func(i int, c quantile.Choice) int64 {
 		d := draws[i]

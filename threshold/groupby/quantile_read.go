@@ -179,7 +179,7 @@ type reading struct {
 }
 
 func (g *Groups[K]) read(e group[K]) reading {
-	k := g.noises.drawn(g.noisy(e))
+	k := g.noises.keyLevels(g.noisy(e))
 	w := k.weighed(e.cells, e.weights)
 	return reading{k, w, g.drawn(e, &k, w)}
 }
@@ -336,7 +336,7 @@ func (g *Groups[K]) RankInterval(key K, level, confidence float64) (lo, hi float
 	case !shown:
 		return math.Inf(-1), math.Inf(1)
 	}
-	k := g.noises.drawn(g.noisy(e))
+	k := g.noises.keyLevels(g.noisy(e))
 	if !k.has(i) {
 		return math.Inf(-1), math.Inf(1)
 	}
@@ -373,7 +373,7 @@ func (g *Groups[K]) typical(users float64, i int) (e group[K]) {
 	const share, deviations = .08, 1.4 // .1 on one side, .05 on either
 	s := g.noises.scale
 	e.rest = int64((users - deviations*g.noises.count) * fine * unit)
-	k := g.noises.drawn(g.noisy(e))
+	k := g.noises.keyLevels(g.noisy(e))
 	if !k.has(i) {
 		return e
 	}

@@ -565,7 +565,7 @@ func TestKeptSpots(t *testing.T) {
 				numbers, samples = append(numbers, at), append(samples, s.users.samples[j])
 			}
 		}
-		s.spread(numbers, samples, len(numbers))
+		s.giveSamples(numbers, samples, len(numbers))
 	}
 	require.Equal(t, s.cellWeights.sorted(func(n uint32) (uint32, bool) { return n, true }), cellWeights())
 }

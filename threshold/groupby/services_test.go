@@ -66,7 +66,7 @@ func TestQuantilesOfServices(t *testing.T) {
 			for page := range 100 {
 				for i, level := range [2]float64{0.5, 0.9} {
 					e, at, shown := g.quantile(page, level)
-					if k := g.noises.drawn(g.noisy(e)); shown && k.has(at) {
+					if k := g.noises.keyLevels(g.noisy(e)); shown && k.has(at) {
 						cell, n := int64(e.cells[3*at+1]), level*float64(len(v.ByPage[page]))
 						first, _ := slices.BinarySearch(v.ByPage[page], g.noises.scale.edge(cell))
 						last, _ := slices.BinarySearch(v.ByPage[page], g.noises.scale.edge(cell+1))
