@@ -380,7 +380,7 @@ type noises struct {
 	weight                          float64 // the weights' part of count's, κσ
 	lift, escape                    float64 // κR at most, and how likely a lifted key is shown
 	spread                          spread
-	ranks                           []float64 // mean errors in rank of the levels
+	levels, ranks                   []float64 // and their mean errors in rank
 	scale                           scale
 }
 
@@ -409,7 +409,7 @@ func (p Params) noises(c calibration, at choice) (n noises) {
 		n.value = ranges.StdDev(c.value(at) / unit)
 	}
 	if p.Levels[0] != 0 {
-		n.spread, n.ranks, n.scale = c.spread, p.ranks(c.spread), p.scale()
+		n.spread, n.levels, n.ranks, n.scale = c.spread, p.levels(), p.ranks(c.spread), p.scale()
 	}
 	return n
 }

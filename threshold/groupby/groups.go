@@ -112,7 +112,7 @@ type group[K hashing.Key] struct {
 	key                 K
 	weight, rest, value int64
 	scale               float64  // with Values
-	cells               []uint32 // of the quantiles and cuts: see state.cut
+	cells               []uint32 // of the quantiles and cuts: see state.drawCells
 	weights             []int64  // between their edges
 }
 
@@ -174,12 +174,13 @@ func (g *Groups[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	return max(min(lo, x), least), max(hi, x, least)
 }
 
-// users returns bounds on the count as it is clipped that fail with probability at most alpha.
+// countBounds returns bounds on the count as it is clipped that fail with probability at most
+// alpha.
 //
 // They are about the noise whether or not it shows the key, so they hold for every key in
 // particular. A key is either below R, and then shown with a probability of noises.escape at most,
 // or its weight is released with nothing but noise.
-func (g *Groups[K]) users(e group[K], alpha float64) (lo, hi float64) {
+func (g *Groups[K]) countBounds(e group[K], alpha float64) (lo, hi float64) {
 	x, c := g.noisy(e), g.reach(g.noises.count, alpha/2)+(g.noises.mix+1)/unit
 	return max(x-c-g.roundedUp(alpha), 0), max(x+c, 0)
 }

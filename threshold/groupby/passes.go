@@ -63,15 +63,19 @@ func (onePass[K]) add(s *state[K]) {
 	if counted == l {
 		s.giveAll(numbers, sums, give, losses)
 		if s.cellWeights != nil {
-			s.spread(numbers, s.samples, l)
+			s.giveSamples(numbers, s.samples, l)
 		}
 		return
 	}
-	order := drawSome(s.indices(l), counted, &s.src)
+	s.order = s.order[:0]
+	for n := range l {
+		s.order = append(s.order, n)
+	}
+	order := drawSome(s.order, counted, &s.src)
 	for _, n := range order {
 		s.giveAll(numbers[n:n+1], sums[min(n, len(sums)):min(n+1, len(sums))], give, losses)
 		if s.cellWeights != nil {
-			s.spread(numbers[n:n+1], s.samples[n:n+1], counted)
+			s.giveSamples(numbers[n:n+1], s.samples[n:n+1], counted)
 		}
 	}
 	if s.params.Others {
@@ -93,7 +97,7 @@ func (listedPass[K]) add(s *state[K]) {
 	}
 	losses := s.lose(l, false)
 	s.giveAll(s.numbers, s.sums, cell{count: s.countOf(losses)}, losses)
-	s.spread(s.numbers, s.samples, l)
+	s.giveSamples(s.numbers, s.samples, l)
 }
 
 // add adds a user, who counts in all of his keys, and whose weight is for those that the first pass
@@ -104,7 +108,7 @@ func (secondPass[K]) add(s *state[K]) {
 	}
 	if !s.params.KeysOnly {
 		s.giveAll(s.numbers, s.sums, cell{count: unit - s.lose(len(s.numbers), false)[s.chosen.clip]}, nil)
-		s.spread(s.numbers, s.samples, len(s.numbers))
+		s.giveSamples(s.numbers, s.samples, len(s.numbers))
 	}
 	left := slices.DeleteFunc(s.numbers, func(i uint32) bool { return int(i) < s.found })
 	if s.params.Others && len(left) > 0 {
@@ -115,15 +119,15 @@ func (secondPass[K]) add(s *state[K]) {
 
 // weigh gives the user's weight to the keys, or to a random part of them where they are too many.
 func (s *state[K]) weigh(numbers []uint32) {
-	w, some := s.weighed(numbers)
+	w, some := s.weightFor(numbers)
 	for _, i := range some {
 		e := &s.table.cells[i]
 		e.weight = sum(e.weight, w)
 	}
 }
 
-// weighed returns the weight of a user with these keys, and the keys that get it.
-func (s *state[K]) weighed(numbers []uint32) (w int64, some []uint32) {
+// weightFor returns the weight of a user with these keys, and the keys that get it.
+func (s *state[K]) weightFor(numbers []uint32) (w int64, some []uint32) {
 	k := min(len(numbers), s.params.most)
 	if k == 0 {
 		return 0, nil
@@ -174,7 +178,7 @@ func (s *state[K]) find(found []bool, show func(i int, weight int64) (int64, boo
 				left = append(left, i)
 			}
 		}
-		w, some := s.weighed(left)
+		w, some := s.weightFor(left)
 		for _, i := range some {
 			weights[i] = sum(weights[i], w)
 		}
@@ -255,7 +259,7 @@ func (s *state[K]) release(show func(i int, weight int64) (noisy int64, ok bool)
 	}
 	g.chosen, g.noises = s.chosen, p.noises(s.calibrated, s.chosen)
 	rests, values := s.noise(s.calibrated.rest(s.chosen)), s.noise(s.calibrated.value(s.chosen))
-	var numbers []uint32
+	groupOf := make([]uint32, len(s.table.keys)) // of the group, and one
 	for i, e := range s.table.cells {
 		weight, ok := show(i, e.weight)
 		if !ok {
@@ -272,14 +276,11 @@ func (s *state[K]) release(show func(i int, weight int64) (noisy int64, ok bool)
 		if p.columns() == 1 {
 			r.value = e.value + values()
 		}
-		g.groups, numbers = append(g.groups, r), append(numbers, uint32(i))
+		g.groups = append(g.groups, r)
+		groupOf[i] = uint32(len(g.groups))
 	}
-	s.quantiles(g.groups, numbers)
+	s.quantiles(g.groups, groupOf)
 	if p.Values {
-		groupOf := make([]uint32, len(s.table.keys)) // of the group, and one
-		for i, n := range numbers {
-			groupOf[n] = uint32(i + 1)
-		}
 		g.learn(s.users.values(groupOf), s.calibrated.value(s.chosen)/unit, s.noise)
 	}
 	slices.SortFunc(g.groups, func(a, b group[K]) int { return wire.Compare(a.key, b.key) })

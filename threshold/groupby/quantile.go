@@ -240,11 +240,10 @@ const (
 	fallCost = 50
 	cutShare = 1. / 16 // of the quantiles' part of the budget, for the cuts
 	// and for the weights between them, of one level and of several
-	weighShareOfOne, weighShare = .2, .1375
-	// A cut that is not drawn is so many octaves from its quantile, where so many deviations of a
-	// weight are on that side; else there is none.
-	fixedCut, fixedFrom = 4, 6
-	drawnFrom           = 1.7 // times away: 1 in 100 is far behind all users
+	weighShareOfOne, weighShare = .2, .125
+	// A cut that is not drawn is so many octaves from its quantile.
+	fixedCut  = 4
+	drawnFrom = 1.7 // times away: 1 in 100 is far behind all users
 	// at least this far from 0 where there is no range: the median of values around 0 is next to it
 	nearestCut = 64
 )
@@ -337,20 +336,46 @@ type draw struct {
 	steep float64
 }
 
-// draws returns how the levels are drawn among about so many users.
+// keyLevels are the levels that are drawn of a key with about this number of users. The first one
+// has the number first.
+type keyLevels struct {
+	*noises
+	first  int
+	levels []float64
+	users  float64
+}
+
+// keyLevels returns the levels of a key. Those towards an end that too few users are beyond to be
+// known are not drawn, except one: the weights around them would only add noise to what the others
+// are known by.
+func (n *noises) keyLevels(users float64) keyLevels {
+	first, end, few := 0, len(n.levels), n.spread.few()
+	for end > 1 && (1-n.levels[end-1])*users < few {
+		end--
+	}
+	for end-first > 1 && n.levels[first]*users < few {
+		first++
+	}
+	return keyLevels{n, first, n.levels[first:end], users}
+}
+
+// has reports whether the level with this number is drawn.
+func (k *keyLevels) has(i int) bool { return i >= k.first && i < k.first+len(k.levels) }
+
+// draws returns how the levels are drawn.
 //
 // A cell counts as whole where no other level is drawn on its either side; else it is cut.
 // Above ¾ the base measure falls towards the upper end of the axis, below ¼ towards the lower
 // one, if so many users are on the other side that none of the cells there can come out. Where
 // few are on the level's own side, its draw errs rather to the other.
-func (n *noises) draws(levels []float64, users float64) []draw {
-	parts := quantile.Parts(levels)
-	all := make([]draw, len(levels))
+func (k *keyLevels) draws() []draw {
+	parts := quantile.Parts(k.levels)
+	all := make([]draw, len(parts))
 	for i, part := range parts {
 		d := draw{Part: part, whole: quantile.Leaf(parts, i), steep: 1}
-		upper := levels[i] > 0.75 && part.Right == len(levels)
-		if upper || levels[i] < 0.25 && part.Left < 0 {
-			d.towardsEnd(n, levels, i, users)
+		upper := k.levels[i] > 0.75 && part.Right == len(parts)
+		if upper || k.levels[i] < 0.25 && part.Left < 0 {
+			d.towardsEnd(k, i)
 		}
 		all[i] = d
 	}
@@ -358,45 +383,31 @@ func (n *noises) draws(levels []float64, users float64) []draw {
 }
 
 // towardsEnd sets how the level i near an end of all is drawn.
-func (d *draw) towardsEnd(n *noises, levels []float64, i int, users float64) {
-	upper, side, kappa := levels[i] > 0.5, d.Level, n.spread.kappa(d.Level)
+func (d *draw) towardsEnd(k *keyLevels, i int) {
+	upper, side, kappa, outwards := k.levels[i] > 0.5, d.Level, k.spread.kappa(d.Level), i+1
 	if upper {
-		side = 1 - side
+		side, outwards = 1-side, len(k.levels)-i
 	}
-	cells := math.Log(float64(n.scale.cells))
-	if kappa/2*(1-side)*d.Share*users > fallCost && n.scale.step == 0 {
-		d.fall = n.scale.falls(upper, 1)
+	cells := math.Log(float64(k.scale.cells))
+	if kappa/2*(1-side)*d.Share*k.users > fallCost && k.scale.step == 0 {
+		d.fall = k.scale.falls(upper, 1)
 		cells = (leading + 1) * math.Ln2
 	}
-	margin := kappa * side * d.Share * users
+	beyond := side * d.Share * k.users
 	need := cells - math.Log(mostAstray)
 	// what the weights at the quantile and beyond say, but for one release in ten
-	noisy := 0.0
-	for j := range levels {
-		if j != i && j > i != upper {
-			continue
-		}
-		inner, outer := n.spread.cutsOf(levels, j, users)
-		if !upper {
-			inner, outer = outer, inner
-		}
-		noisy += 2
-		if outer != (cut{}) {
-			noisy++
-		}
-		if j != i && inner != (cut{}) {
-			noisy++
-		}
+	noisy := float64(4*outwards - 1)
+	if beyond < k.spread.few() { // no cut
+		noisy--
 	}
-	noise := n.spread.noise(levels, users) * math.Sqrt(noisy)
-	if z := 7./8*side*d.Share*users*spreadUnit/noise - steepReserve; z > 0 {
+	if z := 7./8*beyond*spreadUnit/(k.weighNoise()*math.Sqrt(noisy)) - steepReserve; z > 0 {
 		need += math.Log(math.Erfc(z/math.Sqrt2) / 2)
 	}
 	most := mostSteep
 	if d.Share < 1 || !d.whole {
 		most = mostSteepOfSeveral
 	}
-	if steep := need / (margin * 7 / 8); steep < most+0.5 {
+	if steep := need / (kappa * beyond * 7 / 8); steep < most+0.5 {
 		d.steep = min(max(steep, 1), most)
 	}
 }
@@ -407,41 +418,58 @@ type cut struct {
 	fixed bool
 }
 
-// cutOf returns how one is found where so many users are on that side of the quantile. It is drawn
-// where cells without users hardly come out, be they next to the quantile or behind all users; else
-// it is fixed, as far as the weights can show that users are before it.
-func (s *spread) cutOf(i int, users float64) cut {
-	far, users := s.away[i], users*spreadUnit
+// distance returns about how many users of at most most are between a cut and its quantile.
+func (c cut) distance(most float64) float64 {
+	if c.fixed {
+		return most
+	}
+	return float64(c.away) / spreadUnit
+}
+
+// cuts returns how those on either side of the quantile of level i are found.
+func (k *keyLevels) cuts(i int) (below, above cut) {
+	return k.cut(i, k.gap(i)), k.cut(i, k.gap(i+1))
+}
+
+// gap returns the share of users between the quantiles of levels i − 1 and i, or of one and an end.
+func (k *keyLevels) gap(i int) float64 {
+	low, high := 0., 1.
+	if i > 0 {
+		low = k.levels[i-1]
+	}
+	if i < len(k.levels) {
+		high = k.levels[i]
+	}
+	return high - low
+}
+
+// cut returns how a cut is found where a share of the users is between the quantile of level i and
+// the next one. It is drawn where cells without users hardly come out, be they next to the quantile
+// or behind all users; else it is fixed, as far as the weights can show that users are before it.
+func (k *keyLevels) cut(i int, share float64) cut {
+	far, users := k.spread.away[k.first+i], share*k.users*spreadUnit
 	switch {
 	case users >= drawnFrom*far:
 		return cut{away: int64(min(far, users/2))}
-	case users >= fixedFrom*s.alone:
+	case users >= k.spread.few()*spreadUnit:
 		return cut{fixed: true}
 	}
 	return cut{}
 }
 
-// cutsOf returns that of the cuts on either side of a level, among so many users.
-func (s *spread) cutsOf(levels []float64, i int, users float64) (below, above cut) {
-	before, behind := levels[i], 1-levels[i]
-	if i > 0 {
-		before -= levels[i-1]
-	}
-	if i+1 < len(levels) {
-		behind = levels[i+1] - levels[i]
-	}
-	return s.cutOf(i, before*users), s.cutOf(i, behind*users)
-}
-
-// noise returns the scale of the noise of a key's weights, in steps, among so many users.
-func (s *spread) noise(levels []float64, users float64) float64 {
-	for i := range levels {
-		if below, above := s.cutsOf(levels, i, users); below.away > 0 || above.away > 0 {
-			return s.weigh
+// weighNoise returns the scale of the noise of the key's weights, in steps.
+func (k *keyLevels) weighNoise() float64 {
+	for i := range k.levels {
+		if below, above := k.cuts(i); below.away > 0 || above.away > 0 {
+			return k.spread.weigh
 		}
 	}
-	return s.alone
+	return k.spread.alone
 }
+
+// few returns the number of users that the weights hardly tell from none: with fewer beyond it a
+// quantile has no cut on that side, and is drawn only where it is a key's last.
+func (s *spread) few() float64 { return 5.5 * s.alone / spreadUnit }
 
 // kappa returns by how much the logarithm of a place's probability falls a user.
 func (s *spread) kappa(level float64) float64 {
@@ -463,14 +491,6 @@ func sumTail(x float64, noisy int) (least float64) {
 // they depend on no order.
 type cellWeights map[uint64]int64
 
-// newCellWeights returns empty ones, or nil without Levels.
-func (p Params) newCellWeights() cellWeights {
-	if p.Levels[0] == 0 {
-		return nil
-	}
-	return cellWeights{}
-}
-
 // A sample stands for one value of a user in a key: random bits, not all 0, above the number of its
 // cell. The largest of several is one of them, drawn uniformly up to 2⁻³¹ a value.
 const sampleBits = 32
@@ -491,8 +511,8 @@ func (s *scale) isSample(sample int64) bool {
 // larger returns the sample of two that counts.
 func larger(a, b int64) int64 { return max(a, b) }
 
-// spread adds a user with these keys, and samples in them, who counts in l keys.
-func (s *state[K]) spread(numbers []uint32, samples []int64, l int) {
+// giveSamples adds a user with these keys, and samples in them, who counts in l keys.
+func (s *state[K]) giveSamples(numbers []uint32, samples []int64, l int) {
 	x := s.params.spreadWeight(l)
 	if x == 0 {
 		return
@@ -541,8 +561,7 @@ func (s *state[K]) readCellWeights(r *wire.Reader, keys int) cellWeights {
 	if s.cellWeights == nil {
 		return nil
 	}
-	all := s.params.newCellWeights()
-	last := uint64(0)
+	all, last := cellWeights{}, uint64(0)
 	for i := range r.Count(math.MaxInt32, 16) {
 		at, weight := r.Uint64(), r.Int64()
 		if i > 0 && at <= last || at>>32 >= uint64(keys) || int64(uint32(at)) >= s.scale.cells || weight <= 0 || weight > limit {
@@ -558,13 +577,10 @@ func (s *state[K]) readCellWeights(r *wire.Reader, keys int) cellWeights {
 
 // quantiles returns what is released of each shown group: the cells of the quantiles and cuts, and
 // the weights between the edges, with noise.
-func (s *state[K]) quantiles(groups []group[K], numbers []uint32) {
+// groupOf is the group of each key plus 1, or 0.
+func (s *state[K]) quantiles(groups []group[K], groupOf []uint32) {
 	if s.cellWeights == nil {
 		return
-	}
-	groupOf := make([]uint32, len(s.table.keys)) // of the group, and one
-	for i, n := range numbers {
-		groupOf[n] = uint32(i + 1)
 	}
 	var weights func(i int, cells []quantile.Cell) []quantile.Cell
 	if len(s.users.ends) > 0 { // retained
@@ -589,28 +605,28 @@ func (s *state[K]) quantiles(groups []group[K], numbers []uint32) {
 		cells = weights(i, cells[:0])
 		values.Set(cells, quantile.Places)
 		g := &groups[i]
-		users := noises.users(g.rest, g.weight)
-		g.cells = s.cut(&values, &noises, users)
-		noise := noise[noises.spread.noise(s.params.levels(), users)]
+		levels := noises.keyLevels(noises.users(g.rest, g.weight))
+		g.cells = s.drawCells(&values, &levels)
+		g.weights = make([]int64, 4*len(noises.levels)+1)
+		noise := noise[levels.weighNoise()]
 		last := int64(0)
 		start := uint32(0)
-		for _, edge := range append(edges(g.cells), uint32(s.scale.cells)) {
+		for j, edge := range levels.edgesOf(g.cells)[1:] {
 			before := values.Cells(edge)
 			weight := before - last
 			if edge > start { // no values are between equal edges
 				weight += noise()
 			}
-			g.weights, last, start = append(g.weights, weight), before, edge
+			g.weights[j], last, start = weight, before, edge
 		}
 	}
 }
 
-// cut draws, for each level, the cells of the cut below, of the quantile, and of the cut above,
-// among about so many users. They are in ascending order.
-func (s *state[K]) cut(values *quantile.Spread, noises *noises, users float64) (cells []uint32) {
-	levels, draws := s.params.levels(), noises.draws(s.params.levels(), users)
-	end := s.scale.cells * quantile.Places
-	found := quantile.Quantiles(end, levels, noises.spread.loss, func(i int, c quantile.Choice) int64 {
+// drawCells draws, for each level of a key, the cells of the cut below, of the quantile, and of the
+// cut above. They are in ascending order; levels that are not drawn have the cell next to them.
+func (s *state[K]) drawCells(values *quantile.Spread, k *keyLevels) (cells []uint32) {
+	draws, end := k.draws(), s.scale.cells*quantile.Places
+	found := quantile.Quantiles(end, k.levels, k.spread.loss, func(i int, c quantile.Choice) int64 {
 		d := draws[i]
 		c.Whole, c.Steep, c.Fall = d.whole, d.steep, d.fall
 		c.Fall.From, c.Fall.Every = c.Fall.From*quantile.Places, c.Fall.Every*quantile.Places
@@ -622,33 +638,46 @@ func (s *state[K]) cut(values *quantile.Spread, noises *noises, users float64) (
 		if i+1 < len(found) {
 			to = found[i+1]
 		}
-		below, above := noises.spread.cutsOf(levels, i, users)
+		below, above := k.cuts(i)
 		low, high := x, x
-		far, farther := noises.scale.asides(x/quantile.Places, quantile.Places)
+		far, farther := k.scale.asides(x/quantile.Places, quantile.Places)
 		if below.fixed {
 			low = min(max(far, from), x)
 		} else if below.away > 0 {
-			low = values.Draw(quantile.Choice{From: from, To: x, Level: 1, Shift: -below.away, Loss: noises.spread.cutLoss}, &s.src)
+			low = values.Draw(quantile.Choice{From: from, To: x, Level: 1, Shift: -below.away, Loss: k.spread.cutLoss}, &s.src)
 		}
 		if above.fixed {
 			high = max(min(farther, to), x)
 		} else if above.away > 0 {
-			high = values.Draw(quantile.Choice{From: x, To: to, Shift: above.away, Loss: noises.spread.cutLoss}, &s.src)
+			high = values.Draw(quantile.Choice{From: x, To: to, Shift: above.away, Loss: k.spread.cutLoss}, &s.src)
 		}
 		for _, x := range [3]int64{low, x, high} {
 			cells = append(cells, uint32(x/quantile.Places))
 		}
 		from = high
 	}
-	return cells
+	return k.pad(cells)
 }
 
-// edges returns the four edges of each level, in ascending order, as the cells behind them: before
-// the cut below and the quantile, and behind the quantile and the cut above.
-func edges(cells []uint32) (all []uint32) {
-	for i := 0; i < len(cells); i += 3 {
-		all = append(all, cells[i], cells[i+1], cells[i+1]+1, cells[i+2]+1)
+// pad puts those of the levels that are not drawn around the cells of a key.
+func (k *keyLevels) pad(cells []uint32) []uint32 {
+	cells = append(slices.Repeat(cells[:1], 3*k.first), cells...)
+	return append(cells, slices.Repeat(cells[len(cells)-1:], 3*len(k.noises.levels)-len(cells))...)
+}
+
+// unpad returns the cells of the levels that are drawn, of all those of a key.
+func (k *keyLevels) unpad(cells []uint32) []uint32 {
+	return cells[3*k.first : 3*(k.first+len(k.levels))]
+}
+
+// edgesOf returns the start of the axis, the four edges of each level of a key, in ascending order,
+// and the end, as the cells behind them. The edges of a level are before the cut below and the
+// quantile, and behind the quantile and the cut above.
+func (k *keyLevels) edgesOf(cells []uint32) []uint32 {
+	all := []uint32{0}
+	for cells := k.unpad(cells); len(cells) > 0; cells = cells[3:] {
+		all = append(all, cells[0], cells[1], cells[1]+1, cells[2]+1)
 	}
 	slices.Sort(all)
-	return all
+	return append(all, uint32(k.scale.cells))
 }

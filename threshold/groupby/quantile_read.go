@@ -19,7 +19,8 @@ import (
 // a probability above 0.001. [Groups.QuantileInterval] then has the end that is known, and
 // Plan.Known says how many users it takes: at ε = 1 and δ = 1e-6, with one level, 300 for the
 // median, 3000 for p95, and 15,000 for p99; with two passes 600, 4000 and 27,000. The probability
-// is over the noise, for all values of users with up to 4 keys; for others it is an estimate.
+// is over the noise, for all values of users with up to 4 keys; for others it is an estimate. Of
+// several levels those that a key has too few users for are not drawn, which leaves more to others.
 func (g *Groups[K]) Quantile(key K, level float64) float64 {
 	e, i, shown := g.quantile(key, level)
 	if !shown || i < 0 || !g.known(g.read(e), i, 0) {
@@ -28,12 +29,15 @@ func (g *Groups[K]) Quantile(key K, level float64) float64 {
 	return g.noises.scale.value(e.cells[3*i+1])
 }
 
-// known reports whether a quantile can be far outside of where values are with a probability of at
-// most [mostAstray], by what was released: on the side −1 or 1, or on either for 0.
+// known reports whether a quantile is far outside of where values are with a probability of at most
+// [mostAstray], by what was released: on the side −1 or 1, or on either for 0.
 //
 // For each weight of all values that may be, from ≤ weight < to, the probability of the draws is
 // multiplied by that of a count and of weights that say as much as those released.
 func (g *Groups[K]) known(r reading, i, side int) bool {
+	if !r.has(i) {
+		return false
+	}
 	all, sd := r.before[r.end()], r.noise*math.Sqrt(float64(r.noisy[r.end()]))
 	// users of many keys weigh less than they count
 	if r.users > all+3*sd && !g.knownOf(r, i, side, all) {
@@ -42,8 +46,8 @@ func (g *Groups[K]) known(r reading, i, side int) bool {
 	return g.knownOf(r, i, side, min(r.users, all+2*sd))
 }
 
-// knownOf is known where the count says that all values weigh as much as count, which may be less
-// than nothing.
+// knownOf is known of a level that is drawn, where the count says that all values weigh as much as
+// count, which may be less than nothing.
 func (g *Groups[K]) knownOf(r reading, i, side int, count float64) bool {
 	noise := g.noises.count
 	from, to, last := 0., max(count-5*noise, 0), max(count, 0)+5*noise
@@ -67,6 +71,7 @@ func (g *Groups[K]) knownOf(r reading, i, side int, count float64) bool {
 		}
 		return math.Exp(above) + math.Exp(below)
 	}
+	i -= r.first
 	d := &r.drawn[i]
 	astray := func(from, to float64) (above, below float64) {
 		for j := range r.drawn {
@@ -85,7 +90,7 @@ func (g *Groups[K]) knownOf(r reading, i, side int, count float64) bool {
 			return true
 		}
 		above += g.evidence(r.weighed, at, r.end(), 1-d.level, d.Above*(1-d.Level)*d.Share, count, from, to)
-		below += g.evidence(r.weighed, -1, behind, d.level, d.Below*d.Level*d.Share, count, from, to)
+		below += g.evidence(r.weighed, 0, behind, d.level, d.Below*d.Level*d.Share, count, from, to)
 		if !(together(above, below) <= most) {
 			return false
 		}
@@ -131,11 +136,11 @@ type drawn struct {
 }
 
 // drawn returns what is known of the draws, by what was released.
-func (g *Groups[K]) drawn(e group[K], w weighed, users float64) []drawn {
-	levels, scale := g.params.levels(), &g.noises.scale
+func (g *Groups[K]) drawn(e group[K], k *keyLevels, w weighed) []drawn {
+	levels, cells := k.levels, k.unpad(e.cells)
 	all := make([]drawn, len(levels))
-	for j, d := range g.noises.draws(levels, users) {
-		cell, kappa := int64(e.cells[3*j+1]), g.noises.spread.kappa(d.Level)
+	for j, d := range k.draws() {
+		cell, kappa := int64(cells[3*j+1]), k.spread.kappa(d.Level)
 		k := drawn{Drawn: quantile.Drawn{Part: d.Part, Above: kappa * d.steep, Below: kappa * (2 - d.steep)}, cell: cell, level: levels[j]}
 		if d.Level < 0.5 {
 			k.Above, k.Below = k.Below, k.Above
@@ -145,21 +150,18 @@ func (g *Groups[K]) drawn(e group[K], w weighed, users float64) []drawn {
 		}
 		// The target is between the ends of the part; of the first draw, between edges that the
 		// weights show to be on either side.
-		first, end := int64(0), scale.cells
+		first, end := int64(0), g.noises.scale.cells
 		from, to := first, end
 		if len(levels) > 1 && d.Left < 0 && d.Right == len(levels) {
 			low, high := g.between(w, levels[j], missCut)
-			if low >= 0 {
-				from = int64(w.edges[low])
-			}
-			to = int64(w.edges[high])
+			from, to = int64(w.edges[low]), int64(w.edges[high])
 		}
 		if d.Left >= 0 {
-			first = int64(e.cells[3*d.Left+1])
+			first = int64(cells[3*d.Left+1])
 			from, k.left = first, g.weightIn(w, first, first+1)
 		}
 		if d.Right < len(levels) {
-			end = int64(e.cells[3*d.Right+1]) + 1
+			end = int64(cells[3*d.Right+1]) + 1
 			to, k.right = end, g.weightIn(w, end-1, end)
 		}
 		k.Up, k.Down = d.fall.Above(min(from, cell), cell, end), d.fall.Below(first, cell, max(to-1, cell))
@@ -171,15 +173,15 @@ func (g *Groups[K]) drawn(e group[K], w weighed, users float64) []drawn {
 
 // reading is what was released of a group: the weights, the draws, and the count with its noise.
 type reading struct {
+	keyLevels
 	weighed
 	drawn []drawn
-	users float64
 }
 
 func (g *Groups[K]) read(e group[K]) reading {
-	r := reading{weighed: g.weighed(e), users: g.noisy(e)}
-	r.drawn = g.drawn(e, r.weighed, r.users)
-	return r
+	k := g.noises.keyLevels(g.noisy(e))
+	w := k.weighed(e.cells, e.weights)
+	return reading{k, w, g.drawn(e, &k, w)}
 }
 
 // among returns what is known of the draw among so many users. In a heavy cell that is not whole
@@ -195,8 +197,8 @@ func (d *drawn) among(users float64) quantile.Drawn {
 	return k
 }
 
-// weighed is what the weights of a group say: for each of its edges, and the end of the axis, the
-// weight before it, in users, and of how many weights with noise it is the sum.
+// weighed is what the weights of a group say: for the start of the axis, each edge, and the end,
+// the weight before it, in users, and of how many weights with noise it is the sum.
 type weighed struct {
 	edges  []uint32
 	before []float64
@@ -204,14 +206,16 @@ type weighed struct {
 	noise  float64 // of a weight, in users
 }
 
-func (g *Groups[K]) weighed(e group[K]) weighed {
-	w := weighed{edges: append(edges(e.cells), uint32(g.noises.scale.cells)), noise: g.noises.spread.noise(g.params.levels(), g.noisy(e)) / spreadUnit}
-	before, noisy, start := int64(0), 0, uint32(0)
-	for j, edge := range w.edges {
-		if before += e.weights[j]; edge > start {
-			noisy++
+func (k *keyLevels) weighed(cells []uint32, weights []int64) weighed {
+	edges := k.edgesOf(cells)
+	w := weighed{edges, make([]float64, len(edges)), make([]int, len(edges)), k.weighNoise() / spreadUnit}
+	sum := int64(0)
+	for j, edge := range edges[1:] {
+		sum += weights[j]
+		w.before[j+1], w.noisy[j+1] = float64(sum)/spreadUnit, w.noisy[j]
+		if edge > edges[j] {
+			w.noisy[j+1]++
 		}
-		w.before, w.noisy, start = append(w.before, float64(before)/spreadUnit), append(w.noisy, noisy), edge
 	}
 	return w
 }
@@ -219,15 +223,11 @@ func (g *Groups[K]) weighed(e group[K]) weighed {
 // end returns the number of the last edge, the end of the axis.
 func (w *weighed) end() int { return len(w.edges) - 1 }
 
-// at returns the number of the edge before a cell, −1 if there is none.
+// at returns the number of the first edge before a cell, −1 if there is none.
 func (w *weighed) at(cell int64) int { return slices.Index(w.edges, uint32(cell)) }
 
-// sum returns the weight between two edges, the first −1 for the start of the axis, and of how many
-// weights with noise it is the sum.
+// sum returns the weight between two edges, and of how many weights with noise it is the sum.
 func (w *weighed) sum(low, high int) (weight float64, noisy int) {
-	if low < 0 {
-		return w.before[high], w.noisy[high]
-	}
 	return w.before[high] - w.before[low], w.noisy[high] - w.noisy[low]
 }
 
@@ -280,13 +280,13 @@ func (g *Groups[K]) QuantileInterval(key K, level, confidence float64) (lo, hi f
 	}
 	r := g.read(e)
 	from, to := g.between(r.weighed, level, (1-confidence)/2)
-	for from >= 0 && !g.known(r, from/4, -1) {
+	for from > 0 && !g.known(r, r.first+(from-1)/4, -1) {
 		from--
 	}
-	for to < r.end() && !g.known(r, to/4, 1) {
+	for to < r.end() && !g.known(r, r.first+(to-1)/4, 1) {
 		to++
 	}
-	if from >= 0 && r.edges[from] > 0 {
+	if r.edges[from] > 0 {
 		lo = s.edge(int64(r.edges[from]))
 	}
 	if int64(r.edges[to]) < s.cells {
@@ -299,23 +299,18 @@ func (g *Groups[K]) QuantileInterval(key K, level, confidence float64) (lo, hi f
 	return lo, hi
 }
 
-// between returns the edges from ≤ x < to that the quantile of a level is between, −1 and the end
-// at most, as far as the weights show it, where either is wrong with probability alpha at most.
+// between returns the edges from ≤ x < to that the quantile of a level is between, as far as the
+// weights show it, where either is wrong with probability alpha at most.
 func (g *Groups[K]) between(w weighed, level, alpha float64) (from, to int) {
-	from, to = -1, w.end()
-	for j := range w.edges[:w.end()] {
-		rank, noise := g.rank(w, level, j, alpha)
-		if !(rank+noise <= 0) {
+	for to = w.end(); from < w.end()-1; from++ {
+		if rank, noise := g.rank(w, level, from+1, alpha); !(rank+noise <= 0) {
 			break
 		}
-		from = j
 	}
-	for j := range slices.Backward(w.edges[:w.end()]) {
-		rank, noise := g.rank(w, level, j, alpha)
-		if !(rank-noise >= 0) {
+	for ; to > 1; to-- {
+		if rank, noise := g.rank(w, level, to-1, alpha); !(rank-noise >= 0) {
 			break
 		}
-		to = j
 	}
 	return from, to
 }
@@ -331,7 +326,8 @@ func (g *Groups[K]) rank(w weighed, level float64, j int, alpha float64) (rank, 
 // RankInterval returns bounds lo ≤ 0 ≤ hi, in users, on the error of the rank of Quantile(key,
 // level), with the given confidence in [0, 1). Let n be the users' weight: some number in level·n +
 // [lo, hi] is at least the weight of the cells below the quantile's cell, and at most that weight
-// plus the cell's own. Infinite for a key that is not shown, NaN for a level that was not released.
+// plus the cell's own. Infinite for a key that is not shown or has too few users, NaN for a level
+// that was not released.
 func (g *Groups[K]) RankInterval(key K, level, confidence float64) (lo, hi float64) {
 	e, i, shown := g.quantile(key, level)
 	switch {
@@ -340,7 +336,11 @@ func (g *Groups[K]) RankInterval(key K, level, confidence float64) (lo, hi float
 	case !shown:
 		return math.Inf(-1), math.Inf(1)
 	}
-	w, cell := g.weighed(e), int64(e.cells[3*i+1])
+	k := g.noises.keyLevels(g.noisy(e))
+	if !k.has(i) {
+		return math.Inf(-1), math.Inf(1)
+	}
+	w, cell := k.weighed(e.cells, e.weights), int64(e.cells[3*i+1])
 	from, noise := g.rank(w, level, w.at(cell), (1-confidence)/2)
 	to, after := g.rank(w, level, w.at(cell+1), (1-confidence)/2)
 	return min(to-after, 0), max(from+noise, 0)
@@ -354,7 +354,7 @@ func (n *noises) knownFrom(p Params) (from [maxLevels]float64) {
 		low, high := 0., math.Log(0x1p50)
 		for range 24 {
 			users := (low + high) / 2
-			if g.known(g.read(g.typical(math.Exp(users), i)), i, 0) {
+			if e := g.typical(math.Exp(users), i); e.cells != nil && g.known(g.read(e), i, 0) {
 				high = users
 			} else {
 				low = users
@@ -367,62 +367,54 @@ func (n *noises) knownFrom(p Params) (from [maxLevels]float64) {
 }
 
 // typical returns what may be released of a key with so many users, where the noise of its count,
-// and the weights on either side of a quantile with the error of its draw, are as low as in one of
-// ten releases.
+// and the weights on either side of quantile i with the error of its draw, are as low as in one of
+// ten releases; without cells where the level is not drawn.
 func (g *Groups[K]) typical(users float64, i int) (e group[K]) {
 	const share, deviations = .08, 1.4 // .1 on one side, .05 on either
-	levels, s := g.params.levels(), g.noises.scale
+	s := g.noises.scale
 	e.rest = int64((users - deviations*g.noises.count) * fine * unit)
+	k := g.noises.keyLevels(g.noisy(e))
+	if !k.has(i) {
+		return e
+	}
+	ranks := g.noises.ranks[i]
+	i -= k.first
 	middle := float64(s.cells) / 2
 	if f := s.falls(true, 1); f.Every != 0 {
 		middle = float64(f.From)
 	}
-	ranks, last := []float64{0}, 0.0
-	for i, level := range levels {
+	before := []float64{0}
+	for j, level := range k.levels {
 		// a quarter of an octave between the quantiles, and cells without much weight
-		cell := middle + float64(i)*(1<<leading)/4
+		cell := middle + float64(j)*(1<<leading)/4
 		if s.step > 0 {
 			cell = level * float64(s.cells)
 		}
-		next := 1.0
-		if i+1 < len(levels) {
-			next = levels[i+1]
-		}
-		place := func(c cut, share float64) (rank, cells float64) {
-			switch {
-			case c.fixed:
-				return share * users, 8
-			case c.away > 0:
-				return float64(c.away) / spreadUnit, 8
-			}
-			return 0, 0
-		}
-		below, above := g.noises.spread.cutsOf(levels, i, users)
-		before, left := place(below, level-last)
-		behind, right := place(above, next-level)
-		ranks = append(ranks, level*users-before, level*users, level*users, level*users+behind)
-		for _, x := range [3]float64{cell - left, cell, cell + right} {
+		low, high := k.cuts(j)
+		below, above := low.distance(k.gap(j)*users), high.distance(k.gap(j+1)*users)
+		before = append(before, level*users-below, level*users, level*users, level*users+above)
+		for _, x := range [3]float64{cell - min(below, 8), cell, cell + min(above, 8)} {
 			e.cells = append(e.cells, uint32(min(max(x, 0), float64(s.cells-1))))
 		}
-		last = level
 	}
-	ranks = append(ranks, users)
-	for i := range ranks[1:] {
-		e.weights = append(e.weights, int64((ranks[i+1]-ranks[i])*spreadUnit))
+	before = append(before, users)
+	for j := range before[1:] {
+		e.weights = append(e.weights, int64((before[j+1]-before[j])*spreadUnit))
 	}
-	w, cell := g.weighed(e), int64(e.cells[3*i+1])
+	e.cells = k.pad(e.cells)
+	w, cell := k.weighed(e.cells, e.weights), int64(k.unpad(e.cells)[3*i+1])
 	low, high, lowest := w.at(cell), w.end(), &e.weights[len(e.weights)-1]
-	if levels[i] < 0.5 {
-		low, high, lowest = -1, w.at(cell+1), &e.weights[0]
+	if k.levels[i] < 0.5 {
+		low, high, lowest = 0, w.at(cell+1), &e.weights[0]
 	}
 	_, noisy := w.sum(low, high)
 	// The error of the draw is a difference of exponential variables; these are its middle and its
 	// low end. The others' errors, and the noise, are about normal.
-	d, all := g.noises.draws(levels, users)[i], g.params.ranks(g.noises.spread)[i]
-	own := 1 / g.noises.spread.kappa(d.Level)
+	d := k.draws()[i]
+	own := 1 / k.spread.kappa(d.Level)
 	inwards, out := own/(2-d.steep), own/d.steep
 	middle, end := inwards*math.Log(2*inwards/(inwards+out)), out*math.Log(max(out/(inwards+out)/share, 1))
-	normal := deviations * math.Sqrt(w.noise*w.noise*float64(noisy)+2*max(all*all-own*own, 0))
+	normal := deviations * math.Sqrt(w.noise*w.noise*float64(noisy)+2*max(ranks*ranks-own*own, 0))
 	*lowest -= int64((math.Hypot(middle+end, normal) - middle) * spreadUnit)
 	return e
 }

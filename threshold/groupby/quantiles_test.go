@@ -103,14 +103,14 @@ func TestQuantilesBesideKeys(t *testing.T) {
 // key returns what is released of a key with these weights by cell, and this number of users in
 // steps.
 func (s *state[K]) key(weights map[uint32]int64, users int64) group[K] {
-	s.cellWeights = s.params.newCellWeights()
+	s.cellWeights = cellWeights{}
 	for cell, w := range weights {
 		s.cellWeights.add(uint64(cell), w)
 	}
 	var key K
 	s.table = newTable(indexOf([]K{key}), 0)
 	groups := []group[K]{{rest: users}}
-	s.quantiles(groups, []uint32{0})
+	s.quantiles(groups, []uint32{1})
 	return groups[0]
 }
 
@@ -119,6 +119,23 @@ func groupsOf(t testing.TB, p Params, users int, weights map[uint32]int64) *Grou
 	s := held(builder[int](t, p))
 	g := &Groups[int]{params: s.params, noises: s.params.noises(s.calibrated, choice{}), groups: []group[int]{s.key(weights, int64(users)*fine*unit)}}
 	return g
+}
+
+// Where a quantile came out beyond all values the end of its interval is not there but infinite,
+// though the weights show that it is above the quantile of the data.
+func TestEndsAreWhereUsersAre(t *testing.T) {
+	g := groupsOf(t, percentiles, 20_000, nil)
+	s, e := percentiles.scale(), &g.groups[0]
+	for i, x := range []float64{50, 100, 200, 250, 300, 400, 500, 1e15, 1e16} {
+		e.cells[i] = s.cell(x)
+	}
+	for i, users := range []int64{9000, 1000, 0, 1000, 5000, 2000, 0, 500, 1000, 500, 0, 0, 0} {
+		e.weights[i] = users * spreadUnit
+	}
+	lo, hi := g.QuantileInterval(0, .99, .95)
+	require.Equal(t, [2]float64{500, math.Inf(1)}, [2]float64{lo, hi})
+	lo, hi = g.QuantileInterval(0, .9, .95)
+	require.True(t, lo >= 100 && hi <= 404, "%v, %v", lo, hi)
 }
 
 // Values that all users share answer themselves: at every level, in one release with others; and
@@ -548,7 +565,7 @@ func TestKeptSpots(t *testing.T) {
 				numbers, samples = append(numbers, at), append(samples, s.users.samples[j])
 			}
 		}
-		s.spread(numbers, samples, len(numbers))
+		s.giveSamples(numbers, samples, len(numbers))
 	}
 	require.Equal(t, s.cellWeights.sorted(func(n uint32) (uint32, bool) { return n, true }), cellWeights())
 }

@@ -318,6 +318,6 @@ func (g *Groups[K]) MeanInterval(key K, confidence float64) (lo, hi float64) {
 // number of users.
 func (g *Groups[K]) rounded(e group[K], alpha float64) (rounded float64, tail func(sds ...float64) float64) {
 	few := alpha * 0x1p-10
-	_, users := g.users(e, few)
+	_, users := g.countBounds(e, few)
 	return (users + g.short(few/2) + 1) * g.affine(e).step, g.tail((alpha - 2*few) / 2)
 }

@@ -99,15 +99,6 @@ func (s *state[K]) giveAll(numbers []uint32, sums []int64, give cell, losses []i
 	}
 }
 
-// indices returns 0, …, l − 1.
-func (s *state[K]) indices(l int) []int {
-	s.order = s.order[:0]
-	for n := range l {
-		s.order = append(s.order, n)
-	}
-	return s.order
-}
-
 // drawSome moves k of the elements to the front, at random where these are not all, and returns
 // them.
 func drawSome[T any](all []T, k int, src *noise.Source) []T {
@@ -206,13 +197,17 @@ type state[K hashing.Key] struct {
 
 // newState returns the state of an empty Builder whose table has the keys of an index. All that it
 // holds is sized here, by the Params.
-func newState[K hashing.Key](p Params, calibrated calibration, w pass[K], keys index[K], found int) state[K] {
+func newState[K hashing.Key](p Params, calibrated calibration, w pass[K], keys index[K], found int) (s state[K]) {
 	n, width := len(calibrated.clips), 0 // of the losses of a key: FullKeys is chosen from sums
 	if n > 1 && p.Passes == 1 {
 		width = n
 	}
-	return state[K]{params: p, axis: p.axis(), scale: p.scale(), cellWeights: p.newCellWeights(), calibrated: calibrated, pass: w, table: newTable(keys, width), found: found,
+	s = state[K]{params: p, axis: p.axis(), scale: p.scale(), calibrated: calibrated, pass: w, table: newTable(keys, width), found: found,
 		clipping: clipping{counts: calibrated.counts, shorts: make([]int64, n), losses: make([]int64, n)}, given: 1}
+	if p.Levels[0] != 0 {
+		s.cellWeights = cellWeights{}
+	}
+	return
 }
 
 // pass is one pass over the users: what it does with the user who was gathered.
