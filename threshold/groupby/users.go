@@ -99,15 +99,6 @@ func (s *state[K]) giveAll(numbers []uint32, sums []int64, give cell, losses []i
 	}
 }
 
-// indices returns 0, …, l − 1.
-func (s *state[K]) indices(l int) []int {
-	s.order = s.order[:0]
-	for n := range l {
-		s.order = append(s.order, n)
-	}
-	return s.order
-}
-
 // drawSome moves k of the elements to the front, at random where these are not all, and returns
 // them.
 func drawSome[T any](all []T, k int, src *noise.Source) []T {
@@ -122,15 +113,15 @@ type retainedUsers struct {
 	ends []int    // where each user's keys end
 	keys []uint32 // numbers in the table
 	sums []int64  // of the values, if there are values: see axis; with Values two of each key
-	// of the values, if there are Levels
-	samples []int64
+	// of a value, if there are Levels
+	cells []uint32
 }
 
 // add adds a user with these keys, and what there is of his values.
 func (u *retainedUsers) add(keys []uint32, sums, samples []int64) {
 	u.keys, u.sums = append(u.keys, keys...), append(u.sums, sums...)
 	for _, sample := range samples {
-		u.samples = append(u.samples, withoutBits(sample))
+		u.cells = append(u.cells, uint32(sample))
 	}
 	u.ends = append(u.ends, len(u.keys))
 }
@@ -144,7 +135,7 @@ func (u *retainedUsers) append(other retainedUsers, numbers []uint32) {
 	for _, end := range other.ends {
 		u.ends = append(u.ends, begin+end)
 	}
-	u.sums, u.samples = append(u.sums, other.sums...), append(u.samples, other.samples...)
+	u.sums, u.cells = append(u.sums, other.sums...), append(u.cells, other.cells...)
 }
 
 // all yields where each user's keys begin and end.
@@ -200,8 +191,7 @@ type state[K hashing.Key] struct {
 	samples []int64
 	rows    []int64 // with Average: how many values each key has
 	keys    []K     // those that are not listed
-	order   []int
-	given   uint64 // marks below it are of earlier users: see gather
+	given   uint64  // marks below it are of earlier users: see gather
 }
 
 // newState returns the state of an empty Builder whose table has the keys of an index. All that it
@@ -211,7 +201,11 @@ func newState[K hashing.Key](p Params, calibrated calibration, w pass[K], keys i
 	if n > 1 && p.Passes == 1 {
 		width = n
 	}
-	return state[K]{params: p, axis: p.axis(), scale: p.scale(), cellWeights: p.newCellWeights(), calibrated: calibrated, pass: w, table: newTable(keys, width), found: found,
+	var weights cellWeights // nil without Levels
+	if p.Levels[0] != 0 {
+		weights = cellWeights{}
+	}
+	return state[K]{params: p, axis: p.axis(), scale: p.scale(), cellWeights: weights, calibrated: calibrated, pass: w, table: newTable(keys, width), found: found,
 		clipping: clipping{counts: calibrated.counts, shorts: make([]int64, n), losses: make([]int64, n)}, given: 1}
 }
 
