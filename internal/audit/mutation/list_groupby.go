@@ -51,7 +51,7 @@ var groupbyMutations = []mutation{
 	{"the first of two passes for nothing", "threshold/groupby/calibration.go", "keys *= 1 - firstShare\n", ""},
 	{"weight in a second pass for keys that were found", "threshold/groupby/passes.go", "\t\t\tif found[i] == 0 {\n\t\t\t\tleft", "\t\t\tif true {\n\t\t\t\tleft"},
 	{"more than MaxKeys keys in a pass", "threshold/groupby/passes.go", "drawSome(numbers, k, &s.src)", "numbers"},
-	{"rows of a user who repeats a key count twice", "threshold/groupby/rows.go", "order[m] = next.number; next.word == last {", "order[m] = next.number; false {"},
+	{"rows of a user who repeats a key count twice", "threshold/groupby/rows.go", "order[m] = next.number; next.word == last {", "order[m] = next.number; next.word == last && false {"},
 	{"a user of two shards is two users", "threshold/groupby/rows.go", "s.add(o.users.keys[word>>32], o.keys.keys[uint32(word)], q.row(at, s.numbers))", "s.pairs.add(uint32(word>>32)+uint32(len(s.users.keys)), uint32(word), q.row(at, s.numbers))"},
 	{"rows of nobody are those of one user", "threshold/groupby/rows.go", "if s.named && user == nobody {", "if false && user == nobody {"},
 	{"rows that a release does not wait for", "threshold/groupby/rows.go", "\ts.flush()\n\tvar w pass[K]", "\tvar w pass[K]"},
