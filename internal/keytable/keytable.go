@@ -147,9 +147,7 @@ func (s *Slots) from(slot, h uint64) (at uint64, number uint32) {
 		if w == 0 || (w^h)>>32 == 0 {
 			return slot, uint32(w)
 		}
-		if slot++; slot == uint64(len(words)) {
-			slot = 0
-		}
+		slot = s.after(slot)
 	}
 	return slot, 0
 }

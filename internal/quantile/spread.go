@@ -2,7 +2,6 @@ package quantile
 
 import (
 	"math"
-	"slices"
 	"sort"
 
 	"github.com/dpsketch/dpsketch/internal/exact"
@@ -47,8 +46,7 @@ func (s *Spread) Cells(before uint32) int64 { return s.below[s.index(before)] }
 
 // index returns the number of occupied cells before the given one.
 func (s *Spread) index(cell uint32) int {
-	i, _ := slices.BinarySearchFunc(s.cells, cell, func(c Cell, cell uint32) int { return int(c.Index) - int(cell) })
-	return i
+	return sort.Search(len(s.cells), func(i int) bool { return s.cells[i].Index >= cell })
 }
 
 // before returns the weight before a place, times J.

@@ -57,15 +57,6 @@ func (k Quadratic) Delta(epsilon float64, u Users) float64 {
 	return form.delta()
 }
 
-// within reports whether Delta is at most delta.
-func (k Quadratic) within(delta, epsilon float64, u Users) bool {
-	if !k.sound(epsilon, u) {
-		return false
-	}
-	form := k.shape(epsilon, u)
-	return form.within(delta)
-}
-
 // sound reports whether the theorem is about these numbers at all.
 func (k Quadratic) sound(epsilon float64, u Users) bool {
 	return k.Scale > 0 && k.From >= 1 && k.From < 1<<31 && k.Threshold > k.From && u.Unit >= 1 && u.MaxKeys >= 1 && u.Beside >= 0 && epsilon > 0
@@ -352,7 +343,7 @@ func forUsers(sigma, epsilon, delta float64, u Users, steps int) (Quadratic, boo
 	onGrid := func(from int64, t float64) (Quadratic, bool) {
 		k := Quadratic{sigma, from, int64(math.Ceil(t*s + 0.5))}
 		for i := range 12 {
-			if k.within(delta, epsilon, u) {
+			if form := k.shape(epsilon, u); form.within(delta) {
 				return k, true
 			}
 			k.Threshold += int64(math.Ceil(math.Ldexp(s, i-14)))

@@ -166,16 +166,16 @@ func (c *counts) noisiest() choice {
 // clip returns the clip that was chosen.
 func (s *clipping) clip() clip { return s.clips[s.chosen.clip] }
 
-// lose adds what a user with k keys loses by each clip, all of the keys that do not count, and
-// returns what he loses in one that does.
-func (s *clipping) lose(k int, all bool) (losses []int64) {
+// lose adds what so many users with k keys each lose by each clip, fewer than 2³², all of the keys
+// that do not count, and returns what one of them loses in a key that does.
+func (s *clipping) lose(users int64, k int, all bool) (losses []int64) {
 	for j, c := range s.clips {
 		s.losses[j] = unit - c.counts(k)
 		short := s.losses[j]
 		if all {
 			short = unit
 		}
-		s.shorts[j] = sum(s.shorts[j], short)
+		s.shorts[j] = sum(s.shorts[j], users*short)
 	}
 	return s.losses
 }

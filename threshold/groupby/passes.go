@@ -42,7 +42,7 @@ func passName[K hashing.Key](w pass[K]) string {
 // add gives the user's weight to his keys.
 func (firstPass[K]) add(s *state[K]) {
 	if len(s.numbers) > 0 {
-		s.lose(len(s.numbers), false)
+		s.lose(1, len(s.numbers), false)
 		s.weigh(s.numbers)
 	}
 }
@@ -55,7 +55,7 @@ func (onePass[K]) add(s *state[K]) {
 		return
 	}
 	counted := min(l, s.params.most)
-	losses := s.lose(counted, counted < l)
+	losses := s.lose(1, counted, counted < l)
 	give := cell{weight: weight(counted), count: s.countOf(losses)}
 	if s.params.Others {
 		give.others = residual(l)
@@ -95,7 +95,7 @@ func (listedPass[K]) add(s *state[K]) {
 	if l == 0 {
 		return
 	}
-	losses := s.lose(l, false)
+	losses := s.lose(1, l, false)
 	s.giveAll(s.numbers, s.sums, cell{count: s.countOf(losses)}, losses)
 	s.giveSamples(s.numbers, s.samples, l)
 }
@@ -107,7 +107,7 @@ func (secondPass[K]) add(s *state[K]) {
 		return
 	}
 	if !s.params.KeysOnly {
-		s.giveAll(s.numbers, s.sums, cell{count: unit - s.lose(len(s.numbers), false)[s.chosen.clip]}, nil)
+		s.giveAll(s.numbers, s.sums, cell{count: unit - s.lose(1, len(s.numbers), false)[s.chosen.clip]}, nil)
 		s.giveSamples(s.numbers, s.samples, len(s.numbers))
 	}
 	left := slices.DeleteFunc(s.numbers, func(i uint32) bool { return int(i) < s.found })
@@ -156,7 +156,7 @@ func (twoPasses[K]) add(s *state[K]) {
 
 // release finds keys in two passes and then counts: each user in all keys that are shown.
 func (twoPasses[K]) release(s *state[K]) *Groups[K] {
-	found := make([]bool, len(s.table.cells))
+	found := make([]uint8, len(s.table.cells)) // 1 where it is
 	s.find(found, s.shows(s.calibrated.first, s.calibrated.discovery))
 	s.find(found, s.shows(s.calibrated.kernel, s.calibrated.weight))
 	clear(s.table.cells)
@@ -164,17 +164,17 @@ func (twoPasses[K]) release(s *state[K]) *Groups[K] {
 	for from, to := range s.users.all {
 		s.count(found, from, to)
 	}
-	return s.release(func(i int, _ int64) (int64, bool) { return 0, found[i] })
+	return s.release(func(i int, _ int64) (int64, bool) { return 0, found[i] > 0 })
 }
 
 // find adds to found what one pass shows of the other keys, to which alone users give weight.
-func (s *state[K]) find(found []bool, show func(i int, weight int64) (int64, bool)) {
+func (s *state[K]) find(found []uint8, show func(i int, weight int64) (int64, bool)) {
 	weights := make([]int64, len(found))
 	var left []uint32
 	for from, to := range s.users.all {
 		left = left[:0]
 		for _, i := range s.users.keys[from:to] {
-			if !found[i] {
+			if found[i] == 0 {
 				left = append(left, i)
 			}
 		}
@@ -184,46 +184,55 @@ func (s *state[K]) find(found []bool, show func(i int, weight int64) (int64, boo
 		}
 	}
 	for i, weight := range weights {
-		if !found[i] {
-			_, found[i] = show(i, weight)
+		if found[i] > 0 {
+			continue
+		}
+		if _, ok := show(i, weight); ok {
+			found[i] = 1
 		}
 	}
 }
 
-// shown sets s.numbers and s.sums to a user's shown keys and what is kept of their values, except
-// for those whose range is to be learned and those that quantiles are of.
-func (s *state[K]) shown(found []bool, from, to int) []uint32 {
-	s.numbers, s.sums = s.numbers[:0], s.sums[:0]
-	for j := from; j < to; j++ {
-		if i := s.users.keys[j]; found[i] {
-			s.numbers = append(s.numbers, i)
-			if s.params.columns() == 1 {
-				s.sums = append(s.sums, s.users.sums[j])
-			}
-		}
+// shown returns how many of a user's keys are shown.
+func (s *state[K]) shown(found []uint8, from, to int) (l int) {
+	for _, i := range s.users.keys[from:to] {
+		l += int(found[i])
 	}
-	return s.numbers
+	return l
 }
 
 // count adds a user's counts and values to the shown keys, and what he has of other keys to the
-// others.
-func (s *state[K]) count(found []bool, from, to int) {
-	shown := s.shown(found, from, to)
-	l := len(shown)
+// others. Values whose range is to be learned, and those of quantiles, are added later.
+func (s *state[K]) count(found []uint8, from, to int) {
+	l := s.shown(found, from, to)
 	if s.params.Others {
 		s.others = sum(s.others, int64(min(to-from-l, othersLimit))*unit)
 	}
-	if l > 0 && !s.params.KeysOnly {
-		s.giveAll(shown, s.sums, cell{count: s.clip().counts(l)}, nil)
+	if l == 0 || s.params.KeysOnly {
+		return
+	}
+	x, values := s.clip().counts(l), s.params.columns() == 1
+	for j := from; j < to; j++ {
+		i := s.users.keys[j]
+		e, x := &s.table.cells[i], x*int64(found[i])
+		if e.count = sum(e.count, x); values {
+			e.value = sum(e.value, s.axis.scaled(x, s.users.sums[j]))
+		}
 	}
 }
 
 // chooseClip chooses a clip by the numbers of keys that users are shown with, before a value is
 // looked at.
-func (s *state[K]) chooseClip(found []bool) {
+func (s *state[K]) chooseClip(found []uint8) {
+	var users []int64 // by that number
 	for from, to := range s.users.all {
-		if l := len(s.shown(found, from, to)); l > 0 {
-			s.lose(l, false)
+		l := s.shown(found, from, to)
+		users = append(users, make([]int64, max(l+1-len(users), 0))...)
+		users[l]++
+	}
+	for l, n := range users {
+		if l > 0 && n > 0 {
+			s.lose(n, l, false)
 		}
 	}
 	s.chosen = s.choose(s.noise)
@@ -259,7 +268,7 @@ func (s *state[K]) release(show func(i int, weight int64) (noisy int64, ok bool)
 	}
 	g.chosen, g.noises = s.chosen, p.noises(s.calibrated, s.chosen)
 	rests, values := s.noise(s.calibrated.rest(s.chosen)), s.noise(s.calibrated.value(s.chosen))
-	groupOf := make([]uint32, len(s.table.keys)) // of the group, and one
+	groupOf := make([]uint32, len(s.table.cells)) // the number of the group of a key, from 1 on
 	for i, e := range s.table.cells {
 		weight, ok := show(i, e.weight)
 		if !ok {

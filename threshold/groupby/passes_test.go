@@ -132,8 +132,7 @@ func TestKeptUsersCount(t *testing.T) {
 	give(b)
 	s := held(b)
 	require.Equal(t, []int{8, 10}, s.users.ends)
-	found := make([]bool, 9)
-	found[0], found[2], found[3], found[4], found[8] = true, true, true, true, true // 1, 3, 4, 5, 9
+	found := []uint8{1, 0, 1, 1, 1, 0, 0, 0, 1} // 1, 3, 4, 5, 9
 	s.chooseClip(found)
 	for from, to := range s.users.all {
 		s.count(found, from, to)
@@ -154,14 +153,14 @@ func TestKeptUsersCount(t *testing.T) {
 	}
 	give(b, many...)
 	s = held(b)
-	s.count(make([]bool, 40), 0, 40)
+	s.count(make([]uint8, 40), 0, 40)
 	require.EqualValues(t, othersLimit*unit, s.others)
 
 	// A pass gives weight to what is not found, at most MaxKeys keys of each user.
 	_, b = passes(t, twice)
 	give(b, 1, 2, 3, 4, 5, 6, 7, 8, 9)
 	s = held(b)
-	found = []bool{true, false, false, false, false, false, false, false, true}
+	found = []uint8{1, 0, 0, 0, 0, 0, 0, 0, 1}
 	var seen []int64
 	s.find(found, func(i int, weight int64) (int64, bool) {
 		seen = append(seen, weight)
@@ -169,7 +168,7 @@ func TestKeptUsersCount(t *testing.T) {
 	})
 	slices.Sort(seen)
 	require.Equal(t, []int64{0, weight(6), weight(6), weight(6), weight(6), weight(6), weight(6)}, seen)
-	require.Equal(t, []bool{true, false, false, true, false, false, false, false, true}, found)
+	require.Equal(t, []uint8{1, 0, 0, 1, 0, 0, 0, 0, 1}, found)
 }
 
 // The bytes of a state depend neither on the order of users nor on shards, for each of the passes;

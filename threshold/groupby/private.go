@@ -80,7 +80,7 @@ func (s *state[K]) appendUsers(dst []byte, ranks []uint32) []byte {
 			columns := s.params.columns()
 			copy(user[j].numbers[:], s.users.sums[columns*(from+j):][:columns])
 			if s.cellWeights != nil {
-				user[j].numbers[n-1] = s.users.samples[from+j]
+				user[j].numbers[n-1] = withoutBits(int64(s.users.cells[from+j]))
 			}
 		}
 		slices.SortFunc(user, comparePairs)
@@ -248,7 +248,7 @@ func (s *state[K]) readUsers(r *wire.Reader, w pass[K], n int) (u retainedUsers)
 			}
 			u.sums = append(u.sums, p.numbers[:columns]...)
 			if s.cellWeights != nil {
-				u.samples = append(u.samples, p.numbers[columns])
+				u.cells = append(u.cells, uint32(p.numbers[columns]))
 			}
 			if int64(p.key) >= int64(n) || s.cellWeights != nil && (!s.scale.isSample(p.numbers[columns]) || withoutBits(p.numbers[columns]) != p.numbers[columns]) {
 				r.Fail("a key or a value of a user that is none")

@@ -1,7 +1,6 @@
 package groupby
 
 import (
-	"cmp"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -24,40 +23,47 @@ import (
 // cells. groupOf is the rank of each key in the table plus 1, or 0. Each key's are sorted when they
 // are asked for.
 func (s *state[K]) retainedWeights(groupOf []uint32, shown int) func(i int, cells []quantile.Cell) []quantile.Cell {
-	const bits = 11 // of a weight
-	each := func(visit func(groupOf uint32, value uint64)) {
-		for from, to := range s.users.all {
-			l := 0
-			for _, i := range s.users.keys[from:to] {
-				l += int(min(groupOf[i], 1))
-			}
-			x := s.params.spreadWeight(l)
-			for j := from; j < to && x > 0; j++ {
-				if at := groupOf[s.users.keys[j]]; at > 0 {
-					visit(at, uint64(uint32(s.users.samples[j]))<<bits|uint64(x))
-				}
+	const bits = 11                   // of a weight
+	var weights [spreadMost + 1]int64 // of a user by his number of keys
+	for l := range weights {
+		weights[l] = s.params.spreadWeight(l)
+	}
+	starts := make([]int, shown+1) // of each rank
+	for _, i := range s.users.keys {
+		starts[groupOf[i]]++
+	}
+	start := 0
+	for at, n := range starts[1:] {
+		starts[at], start = start, start+n
+	}
+	values, ends := make([]uint64, start), slices.Clone(starts[:shown])
+	for from, to := range s.users.all {
+		l := 0
+		for _, i := range s.users.keys[from:to] {
+			l += int(min(groupOf[i], 1))
+		}
+		if l > spreadMost {
+			continue
+		}
+		for j, x := from, uint64(weights[l]); j < to; j++ {
+			if at := groupOf[s.users.keys[j]]; at > 0 {
+				values[ends[at-1]] = uint64(s.users.cells[j])<<bits | x
+				ends[at-1]++
 			}
 		}
 	}
-	ends := make([]int, shown+1)
-	each(func(groupOf uint32, _ uint64) { ends[groupOf]++ })
-	for i := range shown {
-		ends[i+1] += ends[i]
-	}
-	values, next := make([]uint64, ends[shown]), slices.Clone(ends)
-	each(func(groupOf uint32, value uint64) {
-		values[next[groupOf-1]] = value
-		next[groupOf-1]++
-	})
+	var group, spare []numbered
 	return func(i int, cells []quantile.Cell) []quantile.Cell {
-		values := values[ends[i]:ends[i+1]]
-		slices.Sort(values)
-		for _, value := range values {
-			at, x := uint32(value>>bits), int64(value&(1<<bits-1))
-			if n := len(cells); n > 0 && cells[n-1].Index == at {
-				cells[n-1].Weight = sum(cells[n-1].Weight, x)
+		group = group[:0]
+		for _, value := range values[starts[i]:ends[i]] {
+			group = append(group, numbered{value >> bits, int64(value & (1<<bits - 1))})
+		}
+		group, spare = radixSorted(group, spare)
+		for _, e := range group {
+			if n := len(cells); n > 0 && cells[n-1].Index == uint32(e.word) {
+				cells[n-1].Weight = sum(cells[n-1].Weight, e.number)
 			} else {
-				cells = append(cells, quantile.Cell{Index: at, Weight: x})
+				cells = append(cells, quantile.Cell{Index: uint32(e.word), Weight: e.number})
 			}
 		}
 		return cells
@@ -524,21 +530,15 @@ func (s *state[K]) giveSamples(numbers []uint32, samples []int64, l int) {
 
 func (s cellWeights) add(at uint64, weight int64) { s[at] = sum(s[at], weight) }
 
-// cellWeight is the weight of a key in a cell.
-type cellWeight struct {
-	at     uint64
-	weight int64
-}
-
 // sorted returns the weights in order, of the keys that are wanted, whose numbers are those in to.
-func (s cellWeights) sorted(to func(number uint32) (uint32, bool)) []cellWeight {
-	all := make([]cellWeight, 0, len(s))
+func (s cellWeights) sorted(to func(number uint32) (uint32, bool)) []numbered {
+	all := make([]numbered, 0, len(s))
 	for at, weight := range s {
 		if number, ok := to(uint32(at >> 32)); ok {
-			all = append(all, cellWeight{uint64(number)<<32 | uint64(uint32(at)), weight})
+			all = append(all, numbered{uint64(number)<<32 | uint64(uint32(at)), weight})
 		}
 	}
-	slices.SortFunc(all, func(a, b cellWeight) int { return cmp.Compare(a.at, b.at) })
+	all, _ = radixSorted(all, nil)
 	return all
 }
 
@@ -550,8 +550,8 @@ func (s cellWeights) append(dst []byte, ranks []uint32) []byte {
 	all := s.sorted(func(n uint32) (uint32, bool) { return ranks[n], true })
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(all)))
 	for _, e := range all {
-		dst = binary.LittleEndian.AppendUint64(dst, e.at)
-		dst = binary.LittleEndian.AppendUint64(dst, uint64(e.weight))
+		dst = binary.LittleEndian.AppendUint64(dst, e.word)
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(e.number))
 	}
 	return dst
 }
@@ -588,8 +588,8 @@ func (s *state[K]) quantiles(groups []group[K], groupOf []uint32) {
 	} else {
 		all := s.cellWeights.sorted(func(n uint32) (uint32, bool) { return groupOf[n], groupOf[n] > 0 })
 		weights = func(i int, cells []quantile.Cell) []quantile.Cell {
-			for ; len(all) > 0 && all[0].at>>32 == uint64(i+1); all = all[1:] {
-				cells = append(cells, quantile.Cell{Index: uint32(all[0].at), Weight: all[0].weight})
+			for ; len(all) > 0 && all[0].word>>32 == uint64(i+1); all = all[1:] {
+				cells = append(cells, quantile.Cell{Index: uint32(all[0].word), Weight: all[0].number})
 			}
 			return cells
 		}

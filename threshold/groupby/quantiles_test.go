@@ -363,11 +363,11 @@ func TestOneValueOfAUser(t *testing.T) {
 		two.AddValue("u", "a", math.NaN())
 		require.NoError(t, two.Merge(one))
 		kept := heldRows(two).state().users
-		observed[1][at[uint32(kept.samples[0])]]++
+		observed[1][at[kept.cells[0]]]++
 	}
-	for i, pick := range held(b).users.samples {
+	for i, cell := range held(b).users.cells {
 		if i%2 == 0 {
-			observed[0][at[uint32(pick)]]++
+			observed[0][at[cell]]++
 		}
 	}
 	for _, o := range observed {
@@ -537,11 +537,11 @@ func TestKeptSpots(t *testing.T) {
 			place[i] = uint32(i - i/3)
 		}
 	}
-	cellWeights := func() (all []cellWeight) {
+	cellWeights := func() (all []numbered) {
 		weights := s.retainedWeights(place, 26)
 		for i := range 26 {
 			for _, c := range weights(i, nil) {
-				all = append(all, cellWeight{uint64(i+1)<<32 | uint64(c.Index), c.Weight})
+				all = append(all, numbered{uint64(i+1)<<32 | uint64(c.Index), c.Weight})
 			}
 		}
 		return all
@@ -550,10 +550,7 @@ func TestKeptSpots(t *testing.T) {
 	for range 300 {
 		for _, key := range rng.Perm(40)[:1+rng.IntN(30)] {
 			s.users.keys = append(s.users.keys, uint32(key))
-			s.users.samples = append(s.users.samples, 1<<sampleBits|rng.Int64N(5))
-			if rng.IntN(4) == 0 {
-				s.users.samples[len(s.users.samples)-1] = 0
-			}
+			s.users.cells = append(s.users.cells, rng.Uint32N(5)*min(rng.Uint32N(4), 1))
 		}
 		s.users.ends = append(s.users.ends, len(s.users.keys))
 	}
@@ -562,7 +559,7 @@ func TestKeptSpots(t *testing.T) {
 		var samples []int64
 		for j := from; j < to; j++ {
 			if at := place[s.users.keys[j]]; at > 0 {
-				numbers, samples = append(numbers, at), append(samples, s.users.samples[j])
+				numbers, samples = append(numbers, at), append(samples, int64(s.users.cells[j]))
 			}
 		}
 		s.giveSamples(numbers, samples, len(numbers))

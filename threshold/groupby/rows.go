@@ -226,9 +226,9 @@ func (s *rowData[U, K]) chooseFirst(next *state[K]) {
 		l := user.to - user.from
 		switch {
 		case !s.params.listed:
-			next.lose(min(l, s.params.most), l > s.params.most)
+			next.lose(1, min(l, s.params.most), l > s.params.most)
 		case s.listedIn(q, user) > 0:
-			next.lose(s.listedIn(q, user), false)
+			next.lose(1, s.listedIn(q, user), false)
 		}
 	}
 	next.chosen = next.choose(next.noise)
@@ -267,7 +267,7 @@ func (s *rowData[U, K]) state() *state[K] {
 		}
 		next.users = retainedUsers{ends: make([]int, 0, len(s.users.keys)), keys: make([]uint32, 0, pairs), sums: make([]int64, 0, pairs*columns)}
 		if next.cellWeights != nil {
-			next.users.samples = make([]int64, 0, pairs)
+			next.users.cells = make([]uint32, 0, pairs)
 		}
 	} else {
 		s.chooseFirst(&next)
@@ -286,8 +286,12 @@ func (s *rowData[U, K]) state() *state[K] {
 			}
 			user.to = user.from + n
 		}
-		for at := user.from; at < user.to; at++ {
-			next.numbers = append(next.numbers, uint32(q.words[at]))
+		numbers := next.numbers
+		for _, word := range q.words[user.from:user.to] {
+			numbers = append(numbers, uint32(word))
+		}
+		next.numbers = numbers
+		for at := user.from; at < user.to && columns > 0; at++ {
 			for _, column := range q.columns[:columns] {
 				next.sums = append(next.sums, column[at])
 			}
@@ -314,9 +318,9 @@ type pairLog struct {
 	join   []func(a, b int64) int64 // of the numbers of two rows of one pair
 	shards [1 << shardBits]shard
 
-	rows   [2][]row // for reuse: see settle
+	rows   [2][]numbered // for reuse: see settle
 	words  []uint64
-	order  []int
+	order  []int64
 	column []int64
 }
 
@@ -337,7 +341,9 @@ type shard struct {
 func (p *pairLog) add(user, key uint32, numbers []int64) {
 	q := p.shardOf(user)
 	if len(q.words) == cap(q.words) {
-		p.settle(q)
+		if q.settled > 0 || len(q.words) > 512 {
+			p.settle(q)
+		}
 		n := len(q.words)
 		if room := n + max(n/4, min(n, 1024)) + 64; room > cap(q.words) {
 			q.words = append(make([]uint64, 0, room), q.words...)
@@ -356,59 +362,63 @@ func (p *pairLog) add(user, key uint32, numbers []int64) {
 // shardOf returns the shard of a user.
 func (p *pairLog) shardOf(user uint32) *shard { return &p.shards[user%uint32(len(p.shards))] }
 
-// row is where a row stands in its shard.
-type row struct {
-	word uint64
-	at   int
+// numbered is a word to sort by, and a number of it: where a row stands in its shard, or a weight.
+type numbered struct {
+	word   uint64
+	number int64
 }
 
-// sorted returns the rows of a shard that came since it was settled, sorted: by eight bits at a
-// time, from the lowest in which they differ.
-func (p *pairLog) sorted(q *shard) []row {
-	n := len(q.words) - q.settled
-	rows, next, differ := slices.Grow(p.rows[0][:0], n)[:n], slices.Grow(p.rows[1][:0], n)[:n], uint64(0)
-	for i, word := range q.words[q.settled:] {
-		rows[i] = row{word, q.settled + i}
-		differ |= word ^ rows[0].word
+// radixSorted returns the entries sorted, those of one word as they came: by eight bits at a time,
+// from the lowest in which they differ. It writes to both slices, and returns the other one too.
+func radixSorted(entries, other []numbered) (sorted, spare []numbered) {
+	differ, next := uint64(0), slices.Grow(other[:0], len(entries))[:len(entries)]
+	for _, e := range entries {
+		differ |= e.word ^ entries[0].word
 	}
 	for differ != 0 {
-		shift := bits.TrailingZeros64(differ)
+		shift := bits.TrailingZeros64(differ) & 63
 		differ &^= 0xff << shift
 		var starts [256]int
-		for _, r := range rows {
-			starts[byte(r.word>>shift)]++
+		for _, e := range entries {
+			starts[byte(e.word>>shift)]++
 		}
 		start := 0
 		for b, count := range starts {
 			starts[b], start = start, start+count
 		}
-		for _, r := range rows {
-			start := &starts[byte(r.word>>shift)]
-			next[*start] = r
+		for _, e := range entries {
+			start := &starts[byte(e.word>>shift)]
+			next[*start] = e
 			*start++
 		}
-		rows, next = next, rows
+		entries, next = next, entries
 	}
-	p.rows = [2][]row{rows, next}
-	return rows
+	return entries, next
 }
 
 // settle sorts and joins all rows of a shard.
 func (p *pairLog) settle(q *shard) {
-	rows := p.sorted(q)
-	words := slices.Grow(p.words[:0], len(q.words))
-	order := slices.Grow(p.order[:0], len(q.words)) // ^at where a row is joined with the one before
-	at := 0
-	for i := range len(rows) + 1 {
-		for ; at < q.settled && (i == len(rows) || q.words[at] <= rows[i].word); at++ {
-			words, order = append(words, q.words[at]), append(order, at)
+	n := len(q.words)
+	rows := slices.Grow(p.rows[0][:0], n-q.settled)
+	for i, word := range q.words[q.settled:] {
+		rows = append(rows, numbered{word, int64(q.settled + i)})
+	}
+	rows, p.rows[1] = radixSorted(rows, p.rows[1])
+	p.rows[0] = rows
+	words := slices.Grow(p.words[:0], n)
+	order := slices.Grow(p.order[:0], n)[:n] // ^at where a row is joined with the one before
+	last, at, i := ^uint64(0), 0, 0          // which is no pair: see keytable.MaxEntries
+	for m := range order {
+		var next numbered
+		if i == len(rows) || at < q.settled && q.words[at] <= rows[i].word {
+			next, at = numbered{q.words[at], int64(at)}, at+1
+		} else {
+			next, i = rows[i], i+1
 		}
-		switch {
-		case i == len(rows):
-		case len(words) > 0 && words[len(words)-1] == rows[i].word:
-			order = append(order, ^rows[i].at)
-		default:
-			words, order = append(words, rows[i].word), append(order, rows[i].at)
+		if order[m] = next.number; next.word == last {
+			order[m] = ^next.number
+		} else {
+			words, last = append(words, next.word), next.word
 		}
 	}
 	q.words, q.settled = append(q.words[:0], words...), len(words)
@@ -437,8 +447,10 @@ func (p *pairLog) all(yield func(q *shard, user span) bool) {
 		if q.settled < len(q.words) {
 			p.settle(q)
 		}
-		for from, to := 0, 0; from < len(q.words); from = to {
-			for to = from; to < len(q.words) && q.words[to]>>32 == q.words[from]>>32; to++ {
+		words := q.words
+		for from, to := 0, 0; from < len(words); from = to {
+			user := words[from] >> 32
+			for to = from + 1; to < len(words) && words[to]>>32 == user; to++ {
 			}
 			if !yield(q, span{from, to}) {
 				return

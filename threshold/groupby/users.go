@@ -113,15 +113,15 @@ type retainedUsers struct {
 	ends []int    // where each user's keys end
 	keys []uint32 // numbers in the table
 	sums []int64  // of the values, if there are values: see axis; with Values two of each key
-	// of the values, if there are Levels
-	samples []int64
+	// of a value, if there are Levels
+	cells []uint32
 }
 
 // add adds a user with these keys, and what there is of his values.
 func (u *retainedUsers) add(keys []uint32, sums, samples []int64) {
 	u.keys, u.sums = append(u.keys, keys...), append(u.sums, sums...)
 	for _, sample := range samples {
-		u.samples = append(u.samples, withoutBits(sample))
+		u.cells = append(u.cells, uint32(sample))
 	}
 	u.ends = append(u.ends, len(u.keys))
 }
@@ -135,7 +135,7 @@ func (u *retainedUsers) append(other retainedUsers, numbers []uint32) {
 	for _, end := range other.ends {
 		u.ends = append(u.ends, begin+end)
 	}
-	u.sums, u.samples = append(u.sums, other.sums...), append(u.samples, other.samples...)
+	u.sums, u.cells = append(u.sums, other.sums...), append(u.cells, other.cells...)
 }
 
 // all yields where each user's keys begin and end.
@@ -191,8 +191,7 @@ type state[K hashing.Key] struct {
 	samples []int64
 	rows    []int64 // with Average: how many values each key has
 	keys    []K     // those that are not listed
-	order   []int
-	given   uint64 // marks below it are of earlier users: see gather
+	given   uint64  // marks below it are of earlier users: see gather
 }
 
 // newState returns the state of an empty Builder whose table has the keys of an index. All that it
