@@ -67,11 +67,11 @@ func (onePass[K]) add(s *state[K]) {
 		}
 		return
 	}
-	s.order = s.order[:0]
-	for n := range l {
-		s.order = append(s.order, n)
+	all := make([]int, l)
+	for n := range all {
+		all[n] = n
 	}
-	order := drawSome(s.order, counted, &s.src)
+	order := drawSome(all, counted, &s.src)
 	for _, n := range order {
 		s.giveAll(numbers[n:n+1], sums[min(n, len(sums)):min(n+1, len(sums))], give, losses)
 		if s.cellWeights != nil {
