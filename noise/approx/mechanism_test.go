@@ -372,13 +372,11 @@ func ExampleNew() {
 	p := Params{Epsilon: 1, Sensitivity: 1, Error: 250, Moment: 2, Max: 1e6, Protects: budget.User(20, budget.AddRemove)}
 	a, err := New(p)
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	plan, err := p.Plan()
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	fmt.Println(plan)
 	fmt.Println(a.Guarantee())

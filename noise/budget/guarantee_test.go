@@ -3,6 +3,7 @@ package budget
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -206,8 +207,7 @@ func ExampleCompose() {
 	mean := ZCDP(0.05, user)
 	both, err := Compose(histogram, mean)
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	fmt.Println(both)
 	fmt.Printf("ε = %.3f at δ = 1e-6\n", both.EpsilonAt(1e-6))
@@ -231,5 +231,21 @@ func TestEpsilonAtTheSumOfTheParts(t *testing.T) {
 		assert.Equal(t, 1.0, g.EpsilonAt(forwards))
 		assert.Equal(t, 1.0, g.EpsilonAt(backwards))
 		assert.Equal(t, math.Inf(1), g.EpsilonAt(forwards*(1-1e-12)))
+	}
+}
+
+// The text of a Guarantee says where there is hardly any.
+func TestHardlyAnyProtection(t *testing.T) {
+	for g, hardly := range map[Guarantee]bool{
+		PureDP(20, one): false, PureDP(20.1, one): true, ApproxDP(1, 0.01, one): false, ApproxDP(1, 0.011, one): true,
+		ZCDP(4, one): false, ZCDP(5, one): true, GDP(3, one): false, GDP(5, one): true, PureDP(1, one): false, Laplace(1000, one): true,
+	} {
+		require.Equal(t, hardly, strings.Contains(g.String(), " (hardly any protection) for one "), g.String())
+	}
+	// So does that of a Ledger whose δ is so large, before anything is spent.
+	for delta, hardly := range map[float64]bool{0.9: true, 0.011: true, 0.01: false, 1e-6: false, 0: false} {
+		l := dptest.OK(NewLedger(1, delta, one))(t)
+		require.Equal(t, hardly, strings.Contains(l.String(), "at δ = "+number(delta)+" (hardly any protection), 0 releases"), l.String())
+		require.Equal(t, hardly, strings.Contains(string(dptest.OK(l.MarshalJSON())(t)), "hardly any protection"))
 	}
 }
