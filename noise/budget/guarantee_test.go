@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/noise"
 )
 
 // Units of the tests.
@@ -112,6 +113,15 @@ func TestComposeSums(t *testing.T) {
 	g := dptest.OK(Compose(PureDP(0.1, at2), ZCDP(0.3, at2)))(t)
 	assert.LessOrEqual(t, g.EpsilonAt(1e-6), (0.1+ZCDP(0.3, at2).EpsilonAt(1e-6))*(1+1e-14))
 	assert.LessOrEqual(t, g.EpsilonAt(1e-6), ZCDP(0.305, at2).EpsilonAt(1e-6)*(1+1e-14))
+	// μ-GDP is Gaussian noise, exactly: four of μ are one of 2μ.
+	for _, mu := range []float64{1e-3, 0.1, 1, 3} {
+		g := GDP(mu, at2).Times(4)
+		for _, epsilon := range []float64{0, 0.01, 0.5, 1, 5} {
+			exact := dptest.OK(noise.GaussianDelta(1, epsilon, 2*mu))(t)
+			assert.InEpsilon(t, exact, g.DeltaAt(epsilon), 1e-9)
+			assert.GreaterOrEqual(t, g.DeltaAt(epsilon), exact*(1-1e-11))
+		}
+	}
 }
 
 // The exact δ of k randomized responses at ε₀ is Σ_j C(k, j)·max(0, p^{k−j}q^j − e^ε·p^j q^{k−j}),
