@@ -68,7 +68,7 @@ func (v *Value) units(k float64) float64 {
 // one party.
 func (v *Value) Parties() (present, needed int) { return v.parties, v.need }
 
-// law returns the law of the noise, for all shares.
+// distribution returns that of the noise, for all shares.
 func (v *Value) distribution() distribution {
 	s := v.noise
 	copies := float64(v.parties) / float64(v.need)
