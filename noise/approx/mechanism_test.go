@@ -225,7 +225,7 @@ func TestMechanismRelease(t *testing.T) {
 			require.Equal(t, planned(p).Scale, r.noise.scale)
 		}
 		require.ErrorIs(t, dptest.Err(a.Release(0)), ErrReleased)
-		dptest.KS(t, fmt.Sprint(a.noise.noise), samples, a.noise.law().(interface{ CDF(float64) float64 }).CDF, 1e-10)
+		dptest.KS(t, fmt.Sprint(a.noise.noise), samples, a.noise.distribution().(interface{ CDF(float64) float64 }).CDF, 1e-10)
 	}
 }
 

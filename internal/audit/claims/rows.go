@@ -372,7 +372,7 @@ var rows = []row{
 	{
 		claim: "Bounds of approximations hold", about: "noise/approx.Plan.ErrorBound noise/approx.Params.Fit noise/approx.Value.Interval noise/approx.Advised.Interval noise/approx.MedianRuns " +
 			"noise/approx.MedianMoment",
-		theorem: "the laws' exact tails; medians of runs by Chernoff", proof: "noise/approx/median.go", code: "noise/approx.gridNoise.law", exact: "noise/approx.TestFit noise/approx.TestApproxChoosesTheSmallerNoise noise/approx.TestAdviceSearchPlan noise/approx.TestMedianMoment noise/approx.TestMedianRuns",
+		theorem: "the laws' exact tails; medians of runs by Chernoff", proof: "noise/approx/median.go", code: "noise/approx.gridNoise.distribution", exact: "noise/approx.TestFit noise/approx.TestApproxChoosesTheSmallerNoise noise/approx.TestAdviceSearchPlan noise/approx.TestMedianMoment noise/approx.TestMedianRuns",
 		audit: "noise/approx.TestValueInterval", edits: "noise/approx: median bound without its constant",
 	},
 	{
