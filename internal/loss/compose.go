@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Points is how many lattice points distributions are kept on: the error of a composition of equal
+// Points is how many lattice points a distribution has: the error of a composition of equal
 // releases is about .1 % of ε, and a quarter of that with twice as many.
 const Points = 1024
 

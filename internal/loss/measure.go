@@ -185,7 +185,7 @@ func (m *Measure) Coarse(points int) *Measure {
 }
 
 // on returns the distribution on a lattice of that step: as it is if it lies there, else each mass
-// split between the two lattice points beside it.
+// split between the two lattice points next to it.
 func (m *Measure) on(step float64) *Measure {
 	if step == m.step || len(m.mass) == 1 {
 		return &Measure{m.base, step, slices.Clone(m.mass), m.infinite, m.releases, m.points}

@@ -156,7 +156,7 @@ func TestSplitSurvivesRestarts(t *testing.T) {
 }
 
 // A copy of a Ledger has what is left of a Split, and so has a journal that is made afterwards. A
-// Split of a part is kept as such; whatever else is spent ends it.
+// Split of a part stays one; whatever else is spent ends it.
 func TestSplitIsEncoded(t *testing.T) {
 	unit := Row(AddRemove)
 	l := dptest.OK(NewLedger(1, 1e-9, unit))(t)
@@ -216,7 +216,7 @@ func TestSplitIsEncoded(t *testing.T) {
 }
 
 // A journal and a copy can be read wherever a Split was broken off, under each rule and of each
-// law, and what is left is accepted: k releases that were spent, and the others n−k times one, are
+// kind, and what is left is accepted: k releases that were spent, and the others n−k times one, are
 // no more than n times one, which a sum that is rounded twice is.
 func TestSplitIsReadAfterEachRelease(t *testing.T) {
 	unit := Row(AddRemove)

@@ -198,7 +198,7 @@ func ExampleGuarantee_Subsampled() {
 	// ε = 0.0170
 }
 
-// One of a Poisson sample is replaced: the law of one release is that of a threshold test.
+// One of a Poisson sample is replaced: one release has the profile of a threshold test.
 func TestReplacedInASample(t *testing.T) {
 	of := func(mu, gamma float64) Guarantee {
 		return dptest.OK(dptest.OK(GDP(mu, one).Subsampled(gamma))(t).For(Element(Replace)))(t)
@@ -298,8 +298,8 @@ func TestSampleOfKeys(t *testing.T) {
 }
 
 // A thousand sampled steps, each with a Spend, take a fraction of a second, where each asked for
-// the law of all steps before and one more: a tenth of a second and more for each. All that fit by
-// the certified law are accepted, and what is accepted fits.
+// the losses of all steps before and one more: a tenth of a second and more for each. All that fit
+// by the certified losses are accepted, and what is accepted fits.
 func TestSpendOfSampledSteps(t *testing.T) {
 	const delta = 1e-6
 	n := dptest.Full(1000, 300)
@@ -315,7 +315,7 @@ func TestSpendOfSampledSteps(t *testing.T) {
 		require.Less(t, took, 20*time.Second, "a hundred times what it takes")
 		require.LessOrEqual(t, l.Spent().EpsilonAt(delta), c.epsilon*(1+1e-3))
 	}
-	// Up to the end, where fewer points do not suffice: no more and no fewer than by the law
+	// Up to the end, where fewer points do not suffice: no more and no fewer than by the losses
 	// itself.
 	step := dptest.OK(GDP(2, one).Subsampled(0.05))(t)
 	l := dptest.OK(NewLedger(7, delta, one))(t)
