@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	// coreVariance is V of the jump laws for real values: the noise hardly depends on it, and a
-	// lattice on which the core has a standard deviation of √20 steps adds a rounding error that is
-	// 0.4 % of the variance of the core. Where many parties round, each adds a sixth of a step
-	// squared, a quarter at most, and V is thirty for each of them.
+	// coreVariance is V of the jump distributions for real values: the noise hardly depends on it,
+	// and a lattice on which the core has a standard deviation of √20 steps adds a rounding error
+	// that is 0.4 % of the variance of the core. Where many parties round, each adds a sixth of a
+	// step squared, a quarter at most, and V is thirty for each of them.
 	coreVariance, perParty = 20, 30
 	// finest is the largest H of discrete Arete for real values.
 	finest = 1 << 16
-	// leastJump is an ε below which Laplace noise is smaller than the jump law; they meet at ε ≈
-	// 1.9.
+	// leastJump is an ε below which Laplace noise is smaller than the jump distribution; they meet
+	// at ε ≈ 1.9.
 	leastJump = 1.7
 	// fineFrom is where the certificate without a table gives away less than .1 %.
 	fineFrom = 8
-	// mostJump is the ε at which the jump law stays for all larger ones: the noise is 2e-8·Δ there.
-	// mostLattice is that of discrete Arete, which needs a table: 1.5e-4·Δ.
+	// mostJump is the ε at which the jump distribution stays for all larger ones: the noise is
+	// 2e-8·Δ there. mostLattice is that of discrete Arete, which needs a table: 1.5e-4·Δ.
 	mostJump, mostLattice = 36, 20
 	// laplaceSteps is H for discrete Laplace noise on real values.
 	laplaceSteps = 1 << 16
@@ -35,7 +35,7 @@ const (
 // calibrations are those that were made: that takes up to 80 ms.
 var calibrations memo.Table[Params, distribution]
 
-// calibrate returns the law of validated Params.
+// calibrate returns the distribution of validated Params.
 func calibrate(p Params) (distribution, error) {
 	p.Modulus = 0 // changes no noise
 	return calibrations.Get(p, func() (distribution, error) { return calibrateAnew(p) })
@@ -56,7 +56,7 @@ func calibrateAnew(p Params) (distribution, error) {
 	return calibrateBest(p)
 }
 
-// calibrateBest returns the law of the least error, all proved private.
+// calibrateBest returns the distribution of the least error, all proved private.
 func calibrateBest(p Params) (distribution, error) {
 	best, err := calibrateLaplace(p.Epsilon, p.steps(DiscreteLaplace))
 	steps := p.steps(Jump)
@@ -140,14 +140,15 @@ func calibrateLaplace(epsilon float64, steps int64) (distribution, error) {
 	return distribution{law: DiscreteLaplace, scale: max(scale, leastScale), size: steps, copies: 1}, err
 }
 
-// leastScale is the least scale of a discrete Laplace law that is drawn: it is 0 with all but a
-// probability of e^{−64}.
+// leastScale is the least scale of a discrete Laplace distribution that is drawn: it is 0 with all
+// but a probability of e^{−64}.
 const leastScale = 0x1p-6
 
-// calibrateJump returns the jump law of the least error over the shapes that it tries. For real
-// values that is one near the best, on a lattice as fine as the parties need, and for up to some
-// thousand parties one on a coarser lattice besides, whose certificate has a table of all masses
-// and gives nothing away. For integers, where H is given, the core varies, with none among them.
+// calibrateJump returns the jump distribution of the least error over the shapes that it tries. For
+// real values that is one near the best, on a lattice as fine as the parties need, and for up to
+// some thousand parties one on a coarser lattice besides, whose certificate has a table of all
+// masses and gives nothing away. For integers, where H is given, the core varies, with none among
+// them.
 func calibrateJump(p Params) (best distribution, err error) {
 	least := math.Inf(1)
 	try := func(epsilon float64, steps, width int64, core float64) float64 {
@@ -287,7 +288,8 @@ func fitDiscrete(epsilon float64, steps int64, start Arete) (law discrete, ok bo
 	return law, !math.IsInf(high, 1) && law.loss(epsilon) <= epsilon
 }
 
-// onLattice returns the discrete Arete law of these parameters, θ and λ in units of steps/scale.
+// onLattice returns the discrete Arete distribution of these parameters, θ and λ in units of
+// steps/scale.
 func (d Arete) onLattice(steps int64, scale float64) discrete {
 	unit := scale * float64(steps)
 	return discrete{steps, d.alpha, coarse(d.theta * unit), coarse(max(d.lambda*unit, leastScale))}
@@ -295,7 +297,7 @@ func (d Arete) onLattice(steps int64, scale float64) discrete {
 
 // coarse rounds x > 0 up to 20 binary digits. Every parameter that a search ends at is rounded so,
 // before it is certified: parties that calibrate on unlike processors, whose last digits differ,
-// arrive at one law.
+// arrive at one distribution.
 func coarse(x float64) float64 {
 	fraction, exp := math.Frexp(x)
 	return math.Ldexp(math.Ceil(fraction*0x1p20), exp-20)

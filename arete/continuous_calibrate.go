@@ -70,7 +70,8 @@ func Calibrate(epsilon, sensitivity float64) (Arete, error) {
 		return Arete{}, bad("sensitivity", sensitivity, "a number in [2⁻²⁰⁰, 2²⁰⁰]")
 	}
 	epsilon = min(epsilon, mostArete)
-	// The law is fitted for the fraction of Δ, so that scaling it by the power of two is exact.
+	// The distribution is fitted for the fraction of Δ, so that scaling it by the power of two is
+	// exact.
 	fraction, exponent := math.Frexp(sensitivity)
 	law, ok := fitArete(epsilon, fraction)
 	if !ok {

@@ -7,8 +7,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/memo"
 )
 
-// The density, the tail and E|Z| of the Arete law are integrals of its characteristic function φ(s)
-// = (1−θ²s²)^{−α}/(1−λ²s²), s = iu:
+// The density, the tail and E|Z| of the Arete distribution are integrals of its characteristic
+// function φ(s) = (1−θ²s²)^{−α}/(1−λ²s²), s = iu:
 //
 //	f(t) = (1/2πi)·∫ e^{−st}·φ(s) ds,  Pr[Z > t] = (1/2πi)·∫ e^{−st}·φ(s)/s ds,
 //	E|Z| = (2/2πi)·∫ φ(s)/s² ds,
@@ -39,7 +39,7 @@ const digitsNats = 38
 // wideEnough is the largest t/M for which the path of δ = π/4 serves.
 const wideEnough = 3.6
 
-// near are the paths of all near arguments, by the law and the power.
+// near are the paths of all near arguments, by the distribution and the power.
 var near memo.Table[nearby, *contour]
 
 type nearby struct {

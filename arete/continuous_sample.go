@@ -34,9 +34,9 @@ type gammaDraw struct {
 }
 
 // gamma draws by rejection (Ahrens and Dieter's GS, with all uniforms turned into exponentials).
-// The density ∝ x^{α−1}·e^{−x} is below x^{α−1} for x < 1, which has the mass 1/α and the law of
-// e^{−E/α}, and below e^{−x} for x > 1, which has the mass 1/e. The first is accepted with
-// probability e^{−x}, if E′ > x, the second with x^{α−1}, if E′ > (1−α)·ln x.
+// The density ∝ x^{α−1}·e^{−x} is below x^{α−1} for x < 1, which has the mass 1/α and the
+// distribution of e^{−E/α}, and below e^{−x} for x > 1, which has the mass 1/e. The first is
+// accepted with probability e^{−x}, if E′ > x, the second with x^{α−1}, if E′ > (1−α)·ln x.
 func (s *draw) gamma() gammaDraw {
 	for {
 		g := gammaDraw{above: s.above()}

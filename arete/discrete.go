@@ -6,10 +6,10 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// discrete is the discrete Arete law for a sensitivity of steps H: the difference of two negative
-// binomial variables of shape α and scale s (masses ∝ p^k·Γ(α+k)/k!, p = e^{−1/s}), and discrete
-// Laplace of scale r besides. It is [Arete] with its gamma laws replaced by their lattice version,
-// s = θH and r = λH.
+// discrete is the discrete Arete distribution for a sensitivity of steps H: the difference of two
+// negative binomial variables of shape α and scale s (masses ∝ p^k·Γ(α+k)/k!, p = e^{−1/s}), and
+// discrete Laplace of scale r besides. It is [Arete] with its gamma distributions replaced by their
+// lattice version, s = θH and r = λH.
 type discrete struct {
 	steps int64
 	shape float64 // α ≤ 1
@@ -27,12 +27,12 @@ type discrete struct {
 //	(ii) for every x ≥ 0 and t ≥ x, f(t)/f(t+H) ≤ ρ(x) + f(x)/f(x+H),
 //	     ρ(x) = e^{H/s}·Π_{i<H} (x+1+i)/(x+α+i).
 //
-// Proof. (i) The masses n(y) of the negative binomial law do not increase as α ≤ 1, so d(k) = Σ
-// n(y)·n(y+k) does not for k ≥ 0. Two symmetric unimodal laws are mixtures of uniform ones on {−m,
-// …, m}, and so their sum is symmetric and unimodal. (ii) n(y)/n(y+H) = ρ(y), which decreases;
-// hence d(y) ≤ ρ(x)·d(y+H) for y ≥ x. The part of f(t) with d at y ≥ x is therefore at most
-// ρ(x)·f(t+H). In the other, all L(t−y) = e^{−(t−x)/r}·L(x−y), so it is at most e^{−(t−x)/r}·f(x).
-// And L(k+1) ≥ e^{−1/r}·L(k) for all k, so f(t+H) ≥ e^{−(t−x)/r}·f(x+H). ∎
+// Proof. (i) The masses n(y) of the negative binomial distribution do not increase as α ≤ 1, so
+// d(k) = Σ n(y)·n(y+k) does not for k ≥ 0. Two symmetric unimodal distributions are mixtures of
+// uniform ones on {−m, …, m}, and so their sum is symmetric and unimodal. (ii) n(y)/n(y+H) = ρ(y),
+// which decreases; hence d(y) ≤ ρ(x)·d(y+H) for y ≥ x. The part of f(t) with d at y ≥ x is
+// therefore at most ρ(x)·f(t+H). In the other, all L(t−y) = e^{−(t−x)/r}·L(x−y), so it is at most
+// e^{−(t−x)/r}·f(x). And L(k+1) ≥ e^{−1/r}·L(k) for all k, so f(t+H) ≥ e^{−(t−x)/r}·f(x+H). ∎
 //
 // The scan therefore ends at an x with ρ(x) + f(x)/f(x+H) ≤ e^ε, a few core scales from 0.
 
@@ -113,7 +113,7 @@ func differenceVariance(shape, scale float64) float64 {
 	return shape / (2 * sinh * sinh)
 }
 
-// discreteSampler draws from the law or from one of n shares of it.
+// discreteSampler draws from the distribution or from one of n shares of it.
 type discreteSampler struct{ tail, core sampler }
 
 func (d discrete) sampler(parts uint64) (sampler, error) {

@@ -49,26 +49,26 @@ var lawNames = []string{"Auto", "Jump", "DiscreteArete", "DiscreteLaplace", "Gau
 // String returns the name of the constant.
 func (l Law) String() string { return check.EnumName(l, lawNames, "Law") }
 
-// sampler draws an integer of one law, exactly. It is immutable once made.
+// sampler draws an integer of one distribution, exactly. It is immutable once made.
 type sampler interface{ SampleInt(src *noise.Source) int64 }
 
-// distribution is all there is to know of a calibrated law on the integers. Of jump, arete and
-// scale one is in use.
+// distribution is all there is to know of a calibrated distribution on the integers. Of jump, arete
+// and scale one is in use.
 type distribution struct {
 	law   Law
 	jump  jump
 	arete discrete
 	scale float64 // of DiscreteLaplace, or σ of Gaussian
 	size  int64   // H, the sensitivity in steps
-	// how many times the calibrated law: more than 1 where parties drop out less than they may and
-	// the law has no other way to say it
+	// how many times the calibrated distribution: more than 1 where parties drop out less than they
+	// may and the distribution has no other way to say it
 	copies float64
 }
 
-// jumps reports whether it is the jump law.
+// jumps reports whether it is the jump distribution.
 func (s distribution) jumps() bool { return s.law == Jump }
 
-// sampler returns what draws one of n shares of the law.
+// sampler returns what draws one of n shares of the distribution.
 func (s distribution) sampler(parts uint64) (sampler, error) {
 	switch s.law {
 	case Jump:
@@ -81,7 +81,8 @@ func (s distribution) sampler(parts uint64) (sampler, error) {
 	return laplaceSampler(s.scale, parts)
 }
 
-// share returns the law of the sum of n shares, which for Gaussian has a slightly larger σ.
+// share returns the distribution of the sum of n shares, which for Gaussian has a slightly larger
+// σ.
 func (s distribution) share(n uint64) distribution {
 	if s.law == Gaussian {
 		s.scale = shareSigma(s.scale, n) * math.Sqrt(float64(n))
@@ -165,7 +166,7 @@ func (s distribution) deviation(confidence float64, roundings int) float64 {
 	return least
 }
 
-// closedForm is a law of package noise.
+// closedForm is a distribution of package noise.
 type closedForm interface {
 	Prob(x float64) float64
 	Survival(x float64) float64
@@ -174,7 +175,7 @@ type closedForm interface {
 	Variance() float64
 }
 
-// closed returns the law of one copy, or false if it has no closed form.
+// closed returns the distribution of one copy, or false if it has no closed form.
 func (s distribution) closed() (closedForm, bool) {
 	switch s.law {
 	case DiscreteLaplace:
@@ -187,7 +188,7 @@ func (s distribution) closed() (closedForm, bool) {
 	return nil, false
 }
 
-// oneSided returns n masses of the upward jumps, for a law of one copy.
+// oneSided returns n masses of the upward jumps, for a distribution of one copy.
 func (s distribution) oneSided(n int) *oneSided {
 	if s.jumps() {
 		return s.jump.oneSided(n)

@@ -23,18 +23,19 @@ import (
 //	4      Parties
 //	8      Modulus, 0 for 2⁶⁴
 //	8      H, the sensitivity in steps of the lattice
-//	40     the law, five numbers:
+//	40     the distribution, five numbers:
 //	         Jump            V, W, c, 2⁶⁴·(1−p), 2⁶⁴·q (the second and the last two are integers)
 //	         DiscreteArete   α, s, r, 0, 0
 //	         DiscreteLaplace the scale, 0, 0, 0, 0
 //	         Gaussian        σ of the shares that are needed, 0, 0, 0, 0
 //	4      number of parties whose shares of the noise are in the value
-//	4      number of parties that make the calibrated law
+//	4      number of parties that make the calibrated distribution
 //	8      the value, in steps, two's complement
 //
 // No other bytes decode to the same Value. A decoder cannot check that noise was added. It checks
-// that all methods work with the numbers, and that the law can keep the promise: in full where that
-// is quick, for DiscreteLaplace and Gaussian, else in the far tail. It does not calibrate again.
+// that all methods work with the numbers, and that the distribution can keep the promise: in full
+// where that is quick, for DiscreteLaplace and Gaussian, else in the far tail. It does not
+// calibrate again.
 const (
 	version     = 3
 	encodedSize = wire.HeaderSize + 4 + 4*8 + 4 + 8 + 8 + 5*8 + 4 + 4 + 8
@@ -44,7 +45,7 @@ const (
 type encoded struct {
 	Value
 	size  uint64    // H
-	words [5]uint64 // the law
+	words [5]uint64 // the distribution
 	point uint64
 }
 
@@ -71,7 +72,7 @@ func (v *Value) AppendBinary(dst []byte) ([]byte, error) {
 	return wire.AppendFields(wire.AppendHeader(dst, wire.KindArete, version), e.fields()), nil
 }
 
-// words returns the numbers of the law.
+// words returns the numbers of the distribution.
 func (s distribution) words() [5]uint64 {
 	switch s.law {
 	case Jump:
@@ -114,8 +115,8 @@ func (s distribution) sound() bool {
 	return (s.law == DiscreteLaplace || s.law == Gaussian) && scale(s.scale)
 }
 
-// plausible reports whether the law can keep the promise of the Params, for this many shares:
-// whether its tail does, and all of it where that takes no table.
+// plausible reports whether the distribution can keep the promise of the Params, for this many
+// shares: whether its tail does, and all of it where that takes no table.
 func (p Params) plausible(s distribution, shares int) bool {
 	switch s.law {
 	case Jump:

@@ -7,14 +7,14 @@ import (
 )
 
 // Discrete Gaussian noise G_σ, masses ∝ e^{−k²/(2σ²)}, is not divisible: the sum of n variables of
-// parameter s = σ/√n has another law, P. But hardly another one.
+// parameter s = σ/√n has another distribution, P. But hardly another one.
 //
 // Theorem. Let η(τ) = 2·Σ_{m≥1} e^{−2π²τ²m²} and κ = Σ_{m=1}^{n−1} ln((1+η(τ_m))/(1−η(τ_m))) with
 // τ_m² = s²·m/(m+1). For shifts of up to H,
 //
 //	(i)   e^{−κ} ≤ P(k)/G_σ(k) ≤ e^κ for all k;
 //	(ii)  P is (ε, e^κ·δ(ε−κ))-DP for ε ≥ κ, where δ(ε) = max_a Pr[Z ≤ a] − e^ε·Pr[Z ≤ a−H],
-//	      Z of law G_σ;
+//	      Z of distribution G_σ;
 //	(iii) P is (√ρ + √κ)²-zCDP, where ρ = H²/(2σ²).
 //
 // The proof is in gaussian_proof.md.

@@ -8,9 +8,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// jump is the jump law on the integers, for a sensitivity of steps H: Z = S + J, a Skellam core and
-// rare jumps. All of it is one symmetric compound Poisson law. Upwards, and downwards, it has at k
-// the Lévy mass
+// jump is the jump distribution on the integers, for a sensitivity of steps H: Z = S + J, a Skellam
+// core and rare jumps. All of it is one symmetric compound Poisson distribution. Upwards, and
+// downwards, it has at k the Lévy mass
 //
 //	ν(k) = a for 1 ≤ k ≤ W, plus V/2 at k = 1,   a₁·q^{j−1} for W + (j−1)H < k ≤ W + jH, j ≥ 1,
 //
@@ -27,8 +27,8 @@ type jump struct {
 	again  uint64  // 2⁶⁴·q: nor in the next one
 }
 
-// newJump returns the law with the tail that the guarantee asks for: q ≥ e^{−b}, and p as large as
-// a₁ ≥ q·a allows, which is p/(1−p) ≤ (1−q)·W/(q·H).
+// newJump returns the distribution with the tail that the guarantee asks for: q ≥ e^{−b}, and p as
+// large as a₁ ≥ q·a allows, which is p/(1−p) ≤ (1−q)·W/(q·H).
 func newJump(b float64, steps, width int64, core, jumps float64) jump {
 	q := coarse(math.Exp(-b))
 	again := roundUp64(q)
@@ -138,7 +138,7 @@ func (j jump) oneSided(n int) *oneSided {
 // limit returns the end of the x for which [jump.exponent] is finite.
 func (j jump) limit() float64 { return -math.Log(j.decay()) / float64(j.steps) }
 
-// jumpSampler draws from the law, or from one of n shares of it.
+// jumpSampler draws from the distribution, or from one of n shares of it.
 type jumpSampler struct {
 	law    jump
 	events *poisson
@@ -189,8 +189,9 @@ func (j jump) drawJump(src *noise.Source) int64 {
 	return k
 }
 
-// meanAbs returns E|Z| of the law by its characteristic function φ, without a table of masses, to a
-// relative error of 1e-6 for any H and V. As |k| = (1/π)·∫_0^π (1 − cos ku)/(1 − cos u) du,
+// meanAbs returns E|Z| of the distribution by its characteristic function φ, without a table of
+// masses, to a relative error of 1e-6 for any H and V. As |k| = (1/π)·∫_0^π (1 − cos ku)/(1 − cos
+// u) du,
 //
 //	E|Z| = (1/π)·∫_0^π (1 − φ(u))/(1 − cos u) du,
 //	−ln φ(u) = V·(1 − cos u) + 2·Σ ν(k)·(1 − cos ku).

@@ -5,8 +5,9 @@ import (
 	"sort"
 )
 
-// This file decides whether a jump law is ε-DP for shifts of up to H steps: f(t) ≤ e^ε·f(t+j) for
-// all integers t and |j| ≤ H, f the masses of Z. The theorems stand in jump_proof.md.
+// This file decides whether a jump distribution is ε-DP for shifts of up to H steps: f(t) ≤
+// e^ε·f(t+j) for all integers t and |j| ≤ H, f the masses of Z. The theorems stand in
+// jump_proof.md.
 //
 // f is symmetric and unimodal, so only f(t)/f(t+H) for t ≥ 0 counts. Far from 0 that is the loss of
 // the jumps, which the core hardly touches: only t < t₁, some ten standard deviations of the core,
@@ -50,7 +51,7 @@ func (j jump) scan(epsilon float64) float64 {
 	return math.Inf(1)
 }
 
-// maxScan ends a scan that the tail test does not end: the law is not private then.
+// maxScan ends a scan that the tail test does not end: the distribution is not private then.
 const maxScan = 1 << 12
 
 // lossAt returns an upper bound on ln f(t)/f(t+h), where f(t) ≤ most and f(t+h) ≥ least apart from
@@ -94,9 +95,9 @@ func (o *oneSided) worstLoss(h, end int) float64 {
 	return worst + tolerance
 }
 
-// reach returns how many masses a certificate needs. What lies beyond counts against the law where
-// it may help, and does not count where it would help: e^{−25} of probability and shifts by H of
-// what has one or two jumps are enough to lose nothing.
+// reach returns how many masses a certificate needs. What lies beyond counts against the
+// distribution where it may help, and does not count where it would help: e^{−25} of probability
+// and shifts by H of what has one or two jumps are enough to lose nothing.
 func (j jump) reach() int {
 	return int(chernoffReach(j.exponent, j.limit(), 25)) + int(j.steps) + 128
 }
@@ -135,8 +136,9 @@ func fall(v float64, t int) float64 {
 	return skellam(v, t+1) / skellam(v, t) * (1 + 0x1p-30)
 }
 
-// core is the law of the core: a Skellam variable S of variance V > 0. Its masses are sums and
-// products of positive terms, so they are accurate to a relative error of slackLoss in all of them.
+// core is the distribution of the core: a Skellam variable S of variance V > 0. Its masses are sums
+// and products of positive terms, so they are accurate to a relative error of slackLoss in all of
+// them.
 type core struct {
 	mass    []float64 // Pr[S = t], 0 ≤ t < n
 	atLeast []float64 // Pr[S ≥ t], 0 ≤ t ≤ n, without what is beyond
@@ -216,8 +218,9 @@ func (j jump) quietQuantile(miss float64) float64 {
 	return float64(k)
 }
 
-// fineCertificate decides whether jump laws of one shape, on lattices as fine as one likes, are
-// ε-DP for shifts of up to H: by theorem 2 of jump_proof.md, from the masses of the core alone.
+// fineCertificate decides whether jump distributions of one shape, on lattices as fine as one
+// likes, are ε-DP for shifts of up to H: by theorem 2 of jump_proof.md, from the masses of the core
+// alone.
 type fineCertificate struct {
 	epsilon float64
 	core    *core
@@ -248,7 +251,7 @@ func newFineCertificate(epsilon float64, steps, width int64, variance float64) *
 	return f
 }
 
-// proves reports whether the law, of the shape of the certificate, is ε-DP.
+// proves reports whether the distribution, of the shape of the certificate, is ε-DP.
 func (f *fineCertificate) proves(j jump) bool {
 	b := j.tailLoss()
 	if !(b < f.epsilon) {
@@ -289,10 +292,10 @@ const (
 	mostMasses, finestCore = 1 << 11, 2500
 )
 
-// fine reports whether the lattice of a jump law is too fine for a table of its masses.
+// fine reports whether the lattice of a jump distribution is too fine for a table of its masses.
 func fine(steps int64, core float64) bool { return steps > mostMasses || core > finestCore }
 
-// fit returns the jump law of the given shape with the least mean number of jumps that the
+// fit returns the jump distribution of the given shape with the least mean number of jumps that the
 // certificate passes, up to 1e-4 of it, or false if it finds none. The loss of the worst shift is
 // about −ln c and a constant, so Newton's method in ln c takes a few steps.
 func fit(epsilon float64, steps, width int64, core float64) (law jump, ok bool) {

@@ -85,6 +85,27 @@ func TestSmallerLawsAreRefused(t *testing.T) {
 	}
 }
 
+// The masses of a Skellam law against its series, far into the tail, and for a large V.
+func TestCoreMasses(t *testing.T) {
+	for _, v := range []float64{0.5, 20, 2500, 3e7} {
+		c := newCore(v)
+		step := len(c.mass)/40 + 1
+		for x := 0; x < len(c.mass); x += step {
+			if v <= 2500 {
+				require.InEpsilon(t, skellam(v, x), c.mass[x], 1e-10, "V = %v, t = %d", v, x)
+			}
+			require.InEpsilon(t, c.from(x, false)-c.from(x+1, false), c.mass[x], 1e-3)
+		}
+		if v > 2500 { // the normal law up to terms of 1/V
+			require.InEpsilon(t, math.Exp(-0.5)/math.Sqrt(2*math.Pi*v), c.mass[int(math.Sqrt(v))], 1e-3)
+		}
+		require.InDelta(t, 1, c.from(-5, false)+c.from(6, false), 1e-14)
+		require.Greater(t, c.from(len(c.mass)+3, true), 0.0)
+		require.Zero(t, c.from(len(c.mass)+3, false))
+		require.LessOrEqual(t, c.between(-3, 4), c.mass[0]+2*(c.mass[1]+c.mass[2]+c.mass[3])*(1+1e-12))
+	}
+}
+
 // Shares, by exact convolution: of n = 5 parties 2 may drop out, and 3, 4 or 5 of them send. Each
 // share is a third of the law, and the sum of any of them loses at most ε for all shifts up to H;
 // with 2 it loses more.

@@ -178,9 +178,10 @@ func (l *Lattice) MeanAbs() float64 {
 	return math.NaN()
 }
 
-// All laws on the lattice are Z = A − B with independent A and B of one law on 0, 1, 2, …,
-// infinitely divisible: the sum of the jumps upwards, and of those downwards. So what is to know
-// about Z follows from the masses g of A, by sums of positive terms only, accurate into the tails:
+// All distributions on the lattice are Z = A − B with independent A and B of one distribution on 0,
+// 1, 2, …, infinitely divisible: the sum of the jumps upwards, and of those downwards. So what is
+// to know about Z follows from the masses g of A, by sums of positive terms only, accurate into the
+// tails:
 //
 //	Pr[Z = k] = Σ_y g(y)·g(y+k),  Pr[Z > k] = Σ_y g(y)·Pr[A > y+k],
 //	E|Z| = 2·Σ_k Pr[A ≤ k]·Pr[A > k].

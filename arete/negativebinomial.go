@@ -37,7 +37,7 @@ func (d *difference) SampleInt(src *noise.Source) (z int64) {
 	return z
 }
 
-// negativeBinomial returns the masses 0..n−1 of the negative binomial law,
+// negativeBinomial returns the masses 0..n−1 of the negative binomial distribution,
 // (1−p)^κ·p^k·κ(κ+1)⋯(κ+k−1)/k!.
 func negativeBinomial(shape, scale float64, n int) []float64 {
 	g := make([]float64, n)
@@ -50,7 +50,7 @@ func negativeBinomial(shape, scale float64, n int) []float64 {
 }
 
 // logarithmic draws K ≥ 1 with Pr[K = k] ∝ p^k/k, p = e^{−1/s}: the jumps of a negative binomial
-// law. It is exact for the float64 s as it stands.
+// distribution. It is exact for the float64 s as it stands.
 //
 // The values to B = 2^J ≥ 1.4·s are in J+1 octaves, {1}, {2}, {3, 4}, {5, …, 8}, …, the others in
 // blocks mB+1, …, (m+1)B, m ≥ 1. Each octave has about the same weight, and all blocks together
@@ -100,8 +100,8 @@ func (l logarithmic) draw(src *noise.Source) int64 {
 	}
 }
 
-// logSeries encloses L(s) = −ln(1 − e^{−1/s}), the total Lévy mass of one geometric law of scale s,
-// for s in [2⁻⁴, 2⁵⁰].
+// logSeries encloses L(s) = −ln(1 − e^{−1/s}), the total Lévy mass of one geometric distribution of
+// scale s, for s in [2⁻⁴, 2⁵⁰].
 //
 // It starts from a float64 and refines x by Newton's method for e^{−x} = y, x ← x + (e^{−x}/y − 1),
 // which doubles the digits. What is returned is not the limit on trust: e^{−hi} ≤ y ≤ e^{−lo} is

@@ -169,7 +169,7 @@ func (p Params) Plan() (Plan, error) {
 	return Plan{q, math.Sqrt(l.Variance()) * l.Step(), encodedSize, l.MeanAbs() * l.Step()}, nil
 }
 
-// String names the law and its error, in one line.
+// String names the distribution and its error, in one line.
 func (p Plan) String() string {
 	return fmt.Sprintf("%v noise, mean absolute error %.4g, standard deviation %.4g, %d bytes", p.Params.Law, p.MeanAbs, p.StdDev, p.Bytes)
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// rate is the mean of a Poisson law as an exact real number: factor/parts, times [logSeries] of
-// scale if that is not 0. A share of one in n has n parts, so the rates of n shares add up to the
-// whole with no rounding.
+// rate is the mean of a Poisson distribution as an exact real number: factor/parts, times
+// [logSeries] of scale if that is not 0. A share of one in n has n parts, so the rates of n shares
+// add up to the whole with no rounding.
 type rate struct {
 	factor float64
 	scale  float64
@@ -28,10 +28,10 @@ func (r rate) enclose(prec uint) exact.Interval {
 	return x
 }
 
-// poisson draws from the Poisson law of a rate, exactly. A draw is the number of k with F(k) ≤ U,
-// for U uniform and F the distribution function. Nearly always one random word w tells: with
-// words[k] = ⌊2⁶⁴·F(k)⌋, U < F(k) for certain if w < words[k], and U > F(k) if w > words[k]. On a
-// tie, one draw in some 2⁵⁸, more digits of U and of F decide.
+// poisson draws from the Poisson distribution of a rate, exactly. A draw is the number of k with
+// F(k) ≤ U, for U uniform and F the distribution function. Nearly always one random word w tells:
+// with words[k] = ⌊2⁶⁴·F(k)⌋, U < F(k) for certain if w < words[k], and U > F(k) if w > words[k].
+// On a tie, one draw in some 2⁵⁸, more digits of U and of F decide.
 type poisson struct {
 	rate  rate
 	words []uint64

@@ -31,7 +31,7 @@ type Share struct {
 	secret
 	lattice *Lattice
 	parties int          // n
-	need    int          // the number of shares that make the calibrated law
+	need    int          // the number of shares that make the calibrated distribution
 	noise   distribution // of their sum
 }
 
@@ -116,7 +116,8 @@ func (s *Share) Mask(x float64) int64 {
 	return word(k, s.lattice.params.Modulus)
 }
 
-// uniform is what a Share gives that has no law: a uniform word, of 64 bits if there is no Modulus.
+// uniform is what a Share gives that has no distribution: a uniform word, of 64 bits if there is no
+// Modulus.
 func (s *Share) uniform() int64 {
 	var modulus uint64
 	if s.valid() {

@@ -16,7 +16,7 @@ type Value struct {
 	point   int64 // in steps
 	shared  bool  // a sum of shares
 	parties int   // how many shares of noise it has, 1 if it is none
-	need    int   // how many make the calibrated law
+	need    int   // how many make the calibrated distribution
 }
 
 // newValue returns a number released by one party. The point saturates as no sum of values and
@@ -68,14 +68,14 @@ func (v *Value) units(k float64) float64 {
 // one party.
 func (v *Value) Parties() (present, needed int) { return v.parties, v.need }
 
-// law returns the law of the noise, for all shares.
+// distribution returns that of the noise, for all shares.
 func (v *Value) distribution() distribution {
 	s := v.noise
 	copies := float64(v.parties) / float64(v.need)
 	switch {
 	case s.law == Gaussian:
 		s.scale *= math.Sqrt(copies)
-	case s.jumps() && s.jump.jumps*copies <= maxCore: // a jump law again
+	case s.jumps() && s.jump.jumps*copies <= maxCore: // a jump distribution again
 		s.jump.core, s.jump.jumps = s.jump.core*copies, s.jump.jumps*copies
 	default:
 		s.copies = copies

@@ -130,11 +130,7 @@ func (h *Histogram[K]) UnmarshalBinary(data []byte) error {
 	} else {
 		d.readCounts(r)
 	}
-	if err := r.Done(); err != nil {
-		return err
-	}
-	*h = d
-	return nil
+	return wire.Decoded(r, h, d)
 }
 
 // checkHead fails unless the head is that of a release.

@@ -14,13 +14,11 @@ func Example() {
 	const number = 123_456 // private
 	scale, err := noise.LaplaceScale(1, 20)
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	laplace, err := noise.NewLaplace(scale)
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	var secret noise.Source
 	released := number + laplace.Sample(&secret, 1)

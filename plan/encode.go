@@ -105,11 +105,7 @@ func (m *Mean) UnmarshalBinary(data []byte) error {
 	if r.Err() == nil && ranged && !d.RangesFit() {
 		r.Fail("impossible ranges")
 	}
-	if err := r.Done(); err != nil {
-		return err
-	}
-	m.of = d
-	return nil
+	return wire.Decoded(r, &m.of, d)
 }
 
 // readList reads n numbers that are all ok, if there are any.

@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// Points is how many lattice points laws are kept on: the error of a composition of equal releases
-// is about .1 % of ε, and a quarter of that with twice as many.
+// Points is how many lattice points a distribution has: the error of a composition of equal
+// releases is about .1 % of ε, and a quarter of that with twice as many.
 const Points = 1024
 
-// resolution returns how many points the law of so many releases deserves, of the many that are
-// composed with a density of 1: its standard deviation grows with the square root of its span, and
-// the error goes with the number of points in a standard deviation. Where there are few laws, there
-// is time for a greater density.
+// resolution returns how many points the distribution of so many releases deserves, of the many
+// that are composed with a density of 1: its standard deviation grows with the square root of its
+// span, and the error goes with the number of points in a standard deviation. Where there are few
+// distributions, there is time for a greater density.
 func resolution(releases, density float64, points int) float64 {
 	return min(float64(points), math.Ceil(float64(points)/8*density*math.Sqrt(releases)))
 }
 
-// Compose returns the convolution of two laws, on at most so many points.
+// Compose returns the convolution of two distributions, on at most so many points.
 func Compose(a, b *Measure, points int) *Measure { return compose(a, b, 8, points) }
 
 func compose(a, b *Measure, density float64, points int) *Measure {
@@ -62,7 +62,7 @@ func (m *Measure) escape(b *Measure) float64 {
 	return (m.infinite*(b.finite()+b.infinite) + m.finite()*b.infinite) * slack(0)
 }
 
-// Power returns the law of n ≥ 1 independent losses of the law m.
+// Power returns the distribution of n ≥ 1 independent losses of the distribution m.
 func (m *Measure) Power(n uint64, points int) *Measure {
 	if n <= 1 {
 		return m
@@ -75,14 +75,15 @@ func (m *Measure) Power(n uint64, points int) *Measure {
 	return square
 }
 
-// All returns the convolution of all the laws, the narrowest first, or nil if there are none.
-func All(laws []*Measure, points int) *Measure {
-	if len(laws) == 0 {
+// All returns the convolution of all the distributions, the narrowest first, or nil if there are
+// none.
+func All(list []*Measure, points int) *Measure {
+	if len(list) == 0 {
 		return nil
 	}
 	narrow := func(a, b *Measure) int { return cmp.Compare(a.span(), b.span()) }
-	density := min(max(math.Sqrt(128/float64(len(laws))), 1), 8)
-	queue := slices.SortedStableFunc(slices.Values(laws), narrow)
+	density := min(max(math.Sqrt(128/float64(len(list))), 1), 8)
+	queue := slices.SortedStableFunc(slices.Values(list), narrow)
 	for len(queue) > 1 {
 		c := compose(queue[0], queue[1], density, points)
 		queue = queue[2:]

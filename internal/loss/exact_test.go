@@ -94,7 +94,7 @@ func profile(atoms []atom, epsilon float64) *big.Float {
 	return sum
 }
 
-// random returns a list of laws and their exact atoms.
+// random returns a list of distributions and their exact atoms.
 func random(rng *rand.Rand, most int) (laws []*Measure, factors [][]atom, total float64) {
 	scale := math.Exp(-5 * rng.Float64())
 	for n := 1 + rng.IntN(most); n > 0; n-- {
@@ -153,7 +153,7 @@ func TestNeverBelowEnumeration(t *testing.T) {
 	require.Less(t, sum, 2e-2)
 }
 
-// Powers, coarsened dozens of times on 16 points, of a law with a mass at ∞.
+// Powers, coarsened dozens of times on 16 points, of a distribution with a mass at ∞.
 func TestPowersNeverBelowEnumeration(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 20))
 	for _, n := range []int{1, 2, 3, 7, 8, 60, 255} {

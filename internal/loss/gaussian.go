@@ -24,11 +24,12 @@ const (
 	beyond = 0x1p-208
 )
 
-// Gaussian returns the law of N(0, 1) on a number that moves by μ: losses N(μ²/2, μ²). It bounds
-// Gaussian noise in any number of coordinates where the ℓ₂ norm of the moves, each in units of the
-// σ of its coordinate, is at most μ. μ is in [Least, MostSampledMu], and the lattice has that many
-// cells, rounded up to a power of two, at least 1,024, or 2¹⁴ above MostMu. The law is symmetric:
-// point i and the last but i have losses ±l, and the Q-mass of one is the P-mass of the other.
+// Gaussian returns the distribution of N(0, 1) on a number that moves by μ: losses N(μ²/2, μ²). It
+// bounds Gaussian noise in any number of coordinates where the ℓ₂ norm of the moves, each in units
+// of the σ of its coordinate, is at most μ. μ is in [Least, MostSampledMu], and the lattice has
+// that many cells, rounded up to a power of two, at least 1,024, or 2¹⁴ above MostMu. The
+// distribution is symmetric: point i and the last but i have losses ±l, and the Q-mass of one is
+// the P-mass of the other.
 //
 // With the density p(l) of the loss under P, a cell [L, L+h] has ∫p(l)·(1 − e^{−(l−L)})dl/(1 −
 // e^{−h}) at its upper end and ∫p(l)·e^{−(l−L)}·(1 − e^{−(L+h−l)})dl/(1 − e^{−h}) at its lower one:
@@ -69,9 +70,9 @@ func Gaussian(mu float64, cells int) *Measure {
 	return m
 }
 
-// DiscreteGaussian returns the law of discrete Gaussian noise of P-mass ∝ e^{−x²/2σ²} on the
-// integers, on a number that moves by steps ≥ 1: the loss at the integer x is (steps² −
-// 2·steps·x)/2σ². σ is in [LeastSigma, MostSigma] and steps at most MostSigma. The law is
+// DiscreteGaussian returns the distribution of discrete Gaussian noise of P-mass ∝ e^{−x²/2σ²} on
+// the integers, on a number that moves by steps ≥ 1: the loss at the integer x is (steps² −
+// 2·steps·x)/2σ². σ is in [LeastSigma, MostSigma] and steps at most MostSigma. The distribution is
 // symmetric, as that of [Gaussian].
 func DiscreteGaussian(sigma float64, steps int) *Measure {
 	reach := int(math.Ceil(far*sigma)) + 1

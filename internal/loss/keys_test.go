@@ -33,8 +33,8 @@ func with(muSquares float64) func(float64) float64 {
 	return func(epsilon float64) float64 { return gap(epsilon, math.Sqrt(muSquares)) * (1 + 1e-9) }
 }
 
-// law returns what bounds it, by the formulas of internal/rounding for each κ; mass is what G is
-// for η/R², h and κ.
+// law returns what bounds it, by the formulas of internal/rounding for each κ; mass is
+// what G is for η/R², h and κ.
 func (s shown) law(norm float64, mass func(share, h, kappa float64) float64) Keys {
 	reach := s.threshold - s.r
 	eta := tail(reach / s.sigma)

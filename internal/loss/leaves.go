@@ -8,8 +8,8 @@ const (
 	Most  = 0x1p20
 )
 
-// Response returns the law of randomized response, ±ε with P-mass 1/(1 + e^{∓ε}): what bounds every
-// ε-DP release (Kairouz, Oh, Viswanath). ε is in [Least, Most].
+// Response returns the distribution of randomized response, ±ε with P-mass 1/(1 + e^{∓ε}): what
+// bounds every ε-DP release (Kairouz, Oh, Viswanath). ε is in [Least, Most].
 func Response(epsilon float64) *Measure {
 	// an Exp, a sum and a quotient; the error counts as often as the release
 	const above = 1 + 0x1p-49
@@ -17,10 +17,10 @@ func Response(epsilon float64) *Measure {
 	return &Measure{base: -epsilon, step: 2 * epsilon, mass: []float64{q/(1+q)*above + floor, 1 / (1 + q) * above}, releases: 1}
 }
 
-// Laplace returns the law of Laplace noise of scale 1/ε on a number that moves by 1: P-mass ½ at ε,
-// ½e^{−ε} at −ε and the density ¼e^{−(ε−l)/2} between. It bounds Laplace noise of scales bᵢ on
-// coordinates that move by dᵢ where Σ|dᵢ|/bᵢ ≤ ε. ε is in [Least, Most], and the lattice has so
-// many cells.
+// Laplace returns the distribution of Laplace noise of scale 1/ε on a number that moves by 1:
+// P-mass ½ at ε, ½e^{−ε} at −ε and the density ¼e^{−(ε−l)/2} between. It bounds Laplace noise of
+// scales bᵢ on coordinates that move by dᵢ where Σ|dᵢ|/bᵢ ≤ ε. ε is in [Least, Most], and the
+// lattice has so many cells.
 //
 // The lattice starts at −ε, so all cells are whole. A cell [L, L+h] has mass
 // ¼e^{−(ε−L)/2}·∫e^{t/2}(…)dt; split, with s = e^{h/2}, the upper end gets
@@ -49,10 +49,10 @@ func Laplace(epsilon float64, cells int) *Measure {
 	return m
 }
 
-// Lattice returns the law of discrete Laplace noise of P-mass ∝ e^{−|x|ε/steps} on the integers, on
-// a number that moves by steps: losses ε·(steps − 2j)/steps for j = 0 … steps. With steps = 1 it is
-// Response(ε). It also bounds a group of so many of an (ε/steps)-DP release. More than 4,096 steps
-// are taken several at once, as one of a coarser lattice, which bounds them.
+// Lattice returns the distribution of discrete Laplace noise of P-mass ∝ e^{−|x|ε/steps} on the
+// integers, on a number that moves by steps: losses ε·(steps − 2j)/steps for j = 0 … steps. With
+// steps = 1 it is Response(ε). It also bounds a group of so many of an (ε/steps)-DP release. More
+// than 4,096 steps are taken several at once, as one of a coarser lattice, which bounds them.
 func Lattice(epsilon float64, steps int) *Measure {
 	const most = 1 << 12
 	steps = max(steps, 1)

@@ -59,7 +59,7 @@ func TestManyKinds(t *testing.T) {
 	}
 }
 
-// A law convolved, and the same law given by its profile.
+// A distribution convolved, and the same distribution given by its profile.
 func TestDeltaWith(t *testing.T) {
 	m := times(Response(0.05), 100)
 	q := Response(0.5)
@@ -83,7 +83,7 @@ func TestLaplaceLeaf(t *testing.T) {
 			for i := range 41 {
 				at := epsilon * (float64(i)/20 - 1)
 				exact := -math.Expm1((at - epsilon) / 2)
-				if at < 0 { // 1 − δ(ε′) = e^ε′·(1 − δ(−ε′)): the law is symmetric
+				if at < 0 { // 1 − δ(ε′) = e^ε′·(1 − δ(−ε′)): the distribution is symmetric
 					exact = -math.Expm1(at) + math.Exp(at)*-math.Expm1((-at-epsilon)/2)
 				}
 				require.GreaterOrEqual(t, m.Delta(at), exact*(1-1e-14), "ε %g, %d cells, at %g", epsilon, cells, at)
@@ -99,8 +99,8 @@ func TestLaplaceLeaf(t *testing.T) {
 	require.InEpsilon(t, fine, epsilonAt(times(Laplace(0.1, 400), 30).Delta, 1e-6), 1e-4)
 }
 
-// The group of m of an ε-DP release is bounded by the lattice law of m steps: the chain of m
-// trade-off functions of randomized response.
+// The group of m of an ε-DP release is bounded by the lattice distribution of m steps: the chain of
+// m trade-off functions of randomized response.
 func TestGroupsOfResponses(t *testing.T) {
 	// f(a) is the least false negative rate at the false positive rate a; m steps are x ↦ 1 − f(x),
 	// m times.
@@ -128,7 +128,7 @@ func TestGroupsOfResponses(t *testing.T) {
 	}
 }
 
-// The law of randomized response is ρ-zCDP with ρ = ε·tanh(ε/2), and with no less.
+// The distribution of randomized response is ρ-zCDP with ρ = ε·tanh(ε/2), and with no less.
 func TestResponseIsConcentrated(t *testing.T) {
 	for _, epsilon := range []float64{1e-3, 0.1, 1, 2, 5, 20} {
 		rho := epsilon * math.Tanh(epsilon/2)

@@ -1,8 +1,8 @@
 // Package loss composes privacy losses: it bounds, from above and in float64, the profile δ(ε) of
 // many releases together.
 //
-// A [Measure] is a law of privacy losses ln(dP/dQ) on a lattice, with mass at ∞ as well. Its
-// profile is
+// A [Measure] is a distribution of privacy losses ln(dP/dQ) on a lattice, with mass at ∞ as well.
+// Its profile is
 //
 //	δ(ε) = p(∞) + Σ p(l)·(1 − e^{ε−l})₊ over the losses l, for every real ε, also negative ones.
 //
@@ -40,12 +40,12 @@ const (
 	above = 1 + 0x1p-46
 )
 
-// Measure is a law of losses: mass[i] at base + i·step. It is immutable once made.
+// Measure is a distribution of losses: mass[i] at base + i·step. It is immutable once made.
 type Measure struct {
 	base, step float64
 	mass       []float64 // upper bounds
 	infinite   float64   // the mass at ∞
-	releases   float64   // how many laws were convolved: the more, the more points
+	releases   float64   // how many distributions were convolved: the more, the more points
 	points     float64   // more of them while there are few releases: of a sample, else 0
 }
 
@@ -111,8 +111,9 @@ func atMostOne(x float64) float64 {
 }
 
 // DeltaWith returns an upper bound on the profile, at any real ε, of the convolution with one more
-// law of total mass 1, of which only an upper bound on the profile is known: last, for any real ε.
-// It need not be on a lattice. Both directions of the last law must be within last.
+// distribution of total mass 1, of which only an upper bound on the profile is known: last, for any
+// real ε. It need not be on a lattice. Both directions of the last distribution must be within
+// last.
 func (m *Measure) DeltaWith(epsilon float64, last func(float64) float64) float64 {
 	sum := m.infinite
 	for i := len(m.mass) - 1; i >= 0; i-- {
@@ -171,7 +172,7 @@ func (m *Measure) coarsen() {
 	m.mass, m.step = coarse, 2*m.step
 }
 
-// Coarse returns the law on at most so many points, at least 3.
+// Coarse returns the distribution on at most so many points, at least 3.
 func (m *Measure) Coarse(points int) *Measure {
 	if len(m.mass) <= max(points, 3) {
 		return m
@@ -183,8 +184,8 @@ func (m *Measure) Coarse(points int) *Measure {
 	return &c
 }
 
-// on returns the law on a lattice of that step: as it is if it lies there, else each mass split
-// between the two lattice points beside it.
+// on returns the distribution on a lattice of that step: as it is if it lies there, else each mass
+// split between the two lattice points next to it.
 func (m *Measure) on(step float64) *Measure {
 	if step == m.step || len(m.mass) == 1 {
 		return &Measure{m.base, step, slices.Clone(m.mass), m.infinite, m.releases, m.points}

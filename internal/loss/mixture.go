@@ -13,7 +13,7 @@ const MostMove = 16
 // Normal is a part of a mixture: N(Move, 1), with a Weight.
 type Normal struct{ Move, Weight float64 }
 
-// Mixture returns the laws of N(0, 1) on a number that moves by moves[k] with probability
+// Mixture returns the distributions of N(0, 1) on a number that moves by moves[k] with probability
 // weights[k], where nobody learns by which: removed bounds P = Σ weights[k]·N(moves[k], 1) against
 // Q = N(0, 1), added the other direction. Moves are in [0, MostMove], one of them above 0, and the
 // weights, of sum 1, are within a relative 2⁻⁴⁵. Both have that many points, at least 2¹⁴.
@@ -27,7 +27,7 @@ func Mixture(moves, weights []float64, points int) (removed, added *Measure) {
 	return mixtures(p, []Normal{{0, 1}}, points)
 }
 
-// Replaced returns the law, the same in both directions, of a number that moves by μ, in
+// Replaced returns the distribution, the same in both directions, of a number that moves by μ, in
 // [Least, MostMove/2], with probability γ, against one that moves by −μ with that probability, with
 // noise N(0, 1): of a unit of a secret sample that is replaced by another. See loss_proof.md.
 func Replaced(mu, gamma float64, points int) *Measure {
@@ -35,8 +35,8 @@ func Replaced(mu, gamma float64, points int) *Measure {
 	return removed
 }
 
-// mixtures returns the laws of P against Q, and of Q against P, where no move of Q is above one of
-// P.
+// mixtures returns the distributions of P against Q, and of Q against P, where no move of Q is
+// above one of P.
 //
 // With G = P/Q, which increases, the line is cut into cells [x, x + h]. In each, u = ∫q·(G −
 // G(x))/D and v = ∫q·(G(x+h) − G)/D with D = G(x+h) − G(x) are Q-masses at the losses ln G of its

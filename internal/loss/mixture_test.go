@@ -81,7 +81,8 @@ func TestMixtureOfTwoIsASample(t *testing.T) {
 }
 
 // A unit of a sample that is replaced: the profile is that of a threshold test, in both directions
-// alike, by normal tails; and three laws that are near each other, one of them between, are within.
+// alike, by normal tails; and three distributions that are near each other, one of them between,
+// are within.
 func TestReplaced(t *testing.T) {
 	tail := func(x float64) float64 { return math.Erfc(x/math.Sqrt2) / 2 }
 	for _, c := range []struct{ mu, gamma float64 }{{1, 0.01}, {1, 0.5}, {0.2, 1e-3}, {4, 0.1}, {8, 1e-6}, {2, 1}} {

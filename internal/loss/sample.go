@@ -2,10 +2,10 @@ package loss
 
 import "math"
 
-// Poisson returns the laws of a release on a secret sample that every unit is in with probability γ
-// in (0, 1), independently, where m bounds the release on the sample in both directions and is
-// symmetric: a leaf as it was made. removed bounds P = the release with the unit against Q =
-// without it, added the other direction; both have that many points.
+// Poisson returns the distributions of a release on a secret sample that every unit is in with
+// probability γ in (0, 1), independently, where m bounds the release on the sample in both
+// directions and is symmetric: a leaf as it was made. removed bounds P = the release with the unit
+// against Q = without it, added the other direction; both have that many points.
 //
 // Given the others' sample the release is (1−γ)Q + γP with the unit and Q without, and a divergence
 // is at most the mean of those given the sample, so the pairs ((1−γ)Q + γP, Q) and (Q, (1−γ)Q + γP)
@@ -49,7 +49,7 @@ func sampled(gamma, l float64) (x, off float64) {
 // placed is mass at a loss.
 type placed struct{ loss, mass float64 }
 
-// spread returns the law of masses at increasing losses, on a lattice of so many points.
+// spread returns the distribution of masses at increasing losses, on a lattice of so many points.
 func spread(list []placed, points int, releases float64) *Measure {
 	first, last := list[0].loss, list[len(list)-1].loss
 	step := up((last - first) / float64(max(points, 3)-2))

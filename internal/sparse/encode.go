@@ -104,11 +104,7 @@ func (v *Vector[K]) UnmarshalBinary(data []byte) error {
 	if dense && uint64(n) != p.Dim {
 		r.Fail("not all keys of Dim")
 	}
-	if err := r.Done(); err != nil {
-		return err
-	}
-	*v = Vector[K]{head.Law, values, head.beside}
-	return nil
+	return wire.Decoded(r, v, Vector[K]{head.Law, values, head.beside})
 }
 
 // head is all that precedes the keys.

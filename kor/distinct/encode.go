@@ -83,11 +83,7 @@ func (s *Sketch) UnmarshalBinary(data []byte) error {
 	case d.params.published():
 		d.bits = d.params.read(r)
 	}
-	if err := r.Done(); err != nil {
-		return err
-	}
-	*s = d
-	return nil
+	return wire.Decoded(r, s, d)
 }
 
 // layout is the encoding of a release that is nothing but numbers: its Params, more of a head, and

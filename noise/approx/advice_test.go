@@ -3,6 +3,7 @@ package approx
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/cryptotest"
 
@@ -169,19 +170,11 @@ func TestClampedEstimatorIsAccurate(t *testing.T) {
 func TestAdviceSearchRejects(t *testing.T) {
 	good := Params{Epsilon: 1, Sensitivity: 1e-6, Max: 100, Advice: Advice{Min: 1}}
 	dptest.OK(newSearch(good))(t)
-	for name, set := range map[string]func(*Params, float64){
-		"Epsilon":     func(p *Params, v float64) { p.Epsilon = v },
-		"Sensitivity": func(p *Params, v float64) { p.Sensitivity = v },
-		"Min":         func(p *Params, v float64) { p.Advice.Min = v },
-		"Max":         func(p *Params, v float64) { p.Max = v },
-		"Moment":      func(p *Params, v float64) { p.Moment = v },
-		"Failure":     func(p *Params, v float64) { p.Advice.Failure = v },
-		"Accuracy":    func(p *Params, v float64) { p.Advice.Accuracy = v },
-	} {
-		for _, v := range []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 0x1p-901, 0x1p901} {
-			p := good
-			set(&p, v)
-			require.ErrorIs(t, dptest.Err(newSearch(p)), ErrParams, "%s = %g", name, v)
+	for _, v := range []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1), 5e-324, 0x1p-901, 0x1p901} {
+		list := slices.Repeat([]Params{good}, 7)
+		list[0].Epsilon, list[1].Sensitivity, list[2].Max, list[3].Moment, list[4].Advice.Min, list[5].Advice.Failure, list[6].Advice.Accuracy = v, v, v, v, v, v, v
+		for i, p := range list {
+			require.ErrorIs(t, dptest.Err(newSearch(p)), ErrParams, "field %d = %g", i, v)
 		}
 	}
 	for _, p := range []Params{

@@ -87,7 +87,7 @@ func readUnit(r *wire.Reader) (u budget.Unit) {
 //	bytes  field
 //	6      header: "dpsk", kind 10, version 1
 //	18     Protects, as package budget encodes it
-//	1      law of the noise in the value
+//	1      distribution of the noise in the value
 //	4      Runs
 //	4      rounds the search took
 //	8      Epsilon

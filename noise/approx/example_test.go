@@ -15,8 +15,7 @@ func ExampleSearch() {
 		return 700_000 // the sampler may be off by accuracy·advice
 	})
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	fmt.Println(result.Guarantee())
 	fmt.Println(700_000 < 3*result.Advice(), 700_000 > result.Advice()/2)

@@ -16,17 +16,17 @@ type gridNoise struct {
 	scale, step float64
 }
 
-// law is what planning needs from the noise.
-type law interface {
+// distribution is what planning needs from the noise.
+type distribution interface {
 	Quantile(p float64) float64
 	Survival(x float64) float64
 	MeanAbs() float64
 	Variance() float64
 }
 
-// law returns the distribution of the noise. The errors of the constructors are out of reach:
+// distribution returns that of the noise. The errors of the constructors are out of reach:
 // choose and valid keep all numbers in range.
-func (n gridNoise) law() law {
+func (n gridNoise) distribution() distribution {
 	switch n.noise {
 	case ParetoNoise:
 		d, _ := noise.NewPareto(n.shape, n.scale)
@@ -39,8 +39,9 @@ func (n gridNoise) law() law {
 	return d
 }
 
-// sample draws the noise in steps. It is what law says, without an allocation. If a law were out of
-// range nevertheless, the draw would be uniform over all int64 (see [noise.Laplace.SampleSteps]).
+// sample draws the noise in steps. It is as distribution says, without an allocation. If that were
+// out of range nevertheless, the draw would be uniform over all int64 (see
+// [noise.Laplace.SampleSteps]).
 func (n gridNoise) sample(src *noise.Source) (steps int64) {
 	switch n.noise {
 	case ParetoNoise:
@@ -65,8 +66,8 @@ const (
 	mostScale  = 0x1p46  // the largest scale that package noise draws at, in steps
 )
 
-// choose validates the Params, picks the law and solves for its scale, for Δ₁ increased by the step
-// of the grid. The step is found from the scale without it.
+// choose validates the Params, chooses the noise and solves for its scale, for Δ₁ increased by the
+// step of the grid. The step is found from the scale without it.
 //
 // What the step h adds to the scale is at most a relative h/max(Δ₁, Δ₂), as both scale in
 // proportion and h weighs no more as a part of Δ₂. For h ≤ freeGrid·max(Δ₁, Δ₂) that is 2⁻²⁴. With
@@ -120,7 +121,7 @@ func (p Params) pick(sensitivity float64) (gridNoise, error) {
 	if student.scale, err = studentScale(p.Epsilon, sensitivity, p.Error, p.Moment); err != nil {
 		return student, err
 	}
-	if p.Noise == AutoNoise && pareto.law().MeanAbs() < student.law().MeanAbs() {
+	if p.Noise == AutoNoise && pareto.distribution().MeanAbs() < student.distribution().MeanAbs() {
 		// at α = 2 both are infinite, and Student's is narrower
 		return pareto, nil
 	}
@@ -138,12 +139,12 @@ func (n gridNoise) errorBound(p Params, confidence float64) float64 {
 	}
 	failure := 1 - confidence
 	if p.Error == 0 {
-		return -n.law().Quantile(failure/2) + n.step
+		return -n.distribution().Quantile(failure/2) + n.step
 	}
 	best := math.Inf(1)
 	for _, share := range [...]float64{0.9, 0.75, 0.5, 0.25, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6} {
 		// of the estimator
-		noise := -n.law().Quantile(failure * (1 - share) / 2)
+		noise := -n.distribution().Quantile(failure * (1 - share) / 2)
 		best = min(best, noise+p.estimatorBound(failure*share)+n.step)
 	}
 	return best
@@ -159,7 +160,7 @@ func (n gridNoise) beyond(p Params, t float64) float64 {
 		if p.Moment == 0 {
 			estimator = 2 * math.Exp(-own/p.Error)
 		}
-		best = min(best, estimator+n.law().Survival(t-own-n.step))
+		best = min(best, estimator+n.distribution().Survival(t-own-n.step))
 	}
 	return best
 }

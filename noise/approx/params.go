@@ -19,7 +19,7 @@ var (
 	ErrReleased = check.ErrReleased
 )
 
-// Noise names the law of the noise.
+// Noise names the distribution of the noise.
 type Noise uint8
 
 const (
@@ -65,7 +65,7 @@ type Params struct {
 	// Queries is k, the number of answers from one execution of the estimator, in
 	// [1, 2³⁰]. 0 is 1. More than one needs a subexponential error.
 	Queries int
-	// Noise is the law of the noise.
+	// Noise is the distribution of the noise.
 	Noise Noise
 	// Max is an upper bound on |g|; estimates are clamped to ±Max. 0 is at
 	// least 2³³ times the larger of Sensitivity and Error, or 2⁴⁶ times the
@@ -163,7 +163,7 @@ func (p Params) Plan() (Plan, error) {
 	}
 	p = p.normalized()
 	p.Sensitivity, p.Protects, p.Queries, p.Noise = p.sensitivity(), p.unit(), p.queries(), n.noise
-	return Plan{p, math.Sqrt(n.law().Variance()), valueSize, n.scale, n.law().MeanAbs()}, nil
+	return Plan{p, math.Sqrt(n.distribution().Variance()), valueSize, n.scale, n.distribution().MeanAbs()}, nil
 }
 
 // ErrorBound returns a bound on |value − g| of one released value, the error of the estimator

@@ -179,7 +179,7 @@ func (g *Guarantee) UnmarshalBinary(data []byte) error {
 	case wire.NegativeZero(x[:]...) || string(again) != string(data):
 		r.Fail("impossible sums")
 	case !known.Possible():
-		r.Fail("impossible laws")
+		r.Fail("impossible kinds of noise")
 	case slices.ContainsFunc(on.list(), func(c condition) bool { return !c.valid() }):
 		r.Fail("an impossible condition")
 	}

@@ -160,8 +160,7 @@ func ExampleGuarantee_Group() {
 	perRecord := ApproxDP(0.125, 1e-9, one)
 	perUser, err := perRecord.Group(4)
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	fmt.Println(perUser.Unit())
 	fmt.Printf("(%g, %.3g)-DP\n", 0.5, perUser.DeltaAt(0.5))

@@ -136,7 +136,7 @@ func (g Guarantee) Subsampled(fraction float64) (Guarantee, error) {
 	}
 	sample, known := g.releases().Sample(fraction, g.unit.relation == AddRemove)
 	if (g.asked.Rho > 0 || g.asked.MuSquares > 0) && (!known || g.asked.Epsilon > 0) {
-		want := "ε and δ, or one law by ρ or μ without others: begin with ApproxDP(g.EpsilonAt(δ), δ, u)"
+		want := "ε and δ, or one kind of noise by ρ or μ without others: begin with ApproxDP(g.EpsilonAt(δ), δ, u)"
 		if g.unit.relation == Replace {
 			want = "ε and δ, as samples without replacement have no rule by ρ or μ: begin with ApproxDP(g.EpsilonAt(δ), δ, u)"
 		}

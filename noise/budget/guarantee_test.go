@@ -3,12 +3,14 @@ package budget
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/noise"
 )
 
 // Units of the tests.
@@ -111,6 +113,15 @@ func TestComposeSums(t *testing.T) {
 	g := dptest.OK(Compose(PureDP(0.1, at2), ZCDP(0.3, at2)))(t)
 	assert.LessOrEqual(t, g.EpsilonAt(1e-6), (0.1+ZCDP(0.3, at2).EpsilonAt(1e-6))*(1+1e-14))
 	assert.LessOrEqual(t, g.EpsilonAt(1e-6), ZCDP(0.305, at2).EpsilonAt(1e-6)*(1+1e-14))
+	// μ-GDP is Gaussian noise, exactly: four of μ are one of 2μ.
+	for _, mu := range []float64{1e-3, 0.1, 1, 3} {
+		g := GDP(mu, at2).Times(4)
+		for _, epsilon := range []float64{0, 0.01, 0.5, 1, 5} {
+			exact := dptest.OK(noise.GaussianDelta(1, epsilon, 2*mu))(t)
+			assert.InEpsilon(t, exact, g.DeltaAt(epsilon), 1e-9)
+			assert.GreaterOrEqual(t, g.DeltaAt(epsilon), exact*(1-1e-11))
+		}
+	}
 }
 
 // The exact δ of k randomized responses at ε₀ is Σ_j C(k, j)·max(0, p^{k−j}q^j − e^ε·p^j q^{k−j}),
@@ -206,8 +217,7 @@ func ExampleCompose() {
 	mean := ZCDP(0.05, user)
 	both, err := Compose(histogram, mean)
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	fmt.Println(both)
 	fmt.Printf("ε = %.3f at δ = 1e-6\n", both.EpsilonAt(1e-6))
@@ -231,5 +241,21 @@ func TestEpsilonAtTheSumOfTheParts(t *testing.T) {
 		assert.Equal(t, 1.0, g.EpsilonAt(forwards))
 		assert.Equal(t, 1.0, g.EpsilonAt(backwards))
 		assert.Equal(t, math.Inf(1), g.EpsilonAt(forwards*(1-1e-12)))
+	}
+}
+
+// The text of a Guarantee says where there is hardly any.
+func TestHardlyAnyProtection(t *testing.T) {
+	for g, hardly := range map[Guarantee]bool{
+		PureDP(20, one): false, PureDP(20.1, one): true, ApproxDP(1, 0.01, one): false, ApproxDP(1, 0.011, one): true,
+		ZCDP(4, one): false, ZCDP(5, one): true, GDP(3, one): false, GDP(5, one): true, PureDP(1, one): false, Laplace(1000, one): true,
+	} {
+		require.Equal(t, hardly, strings.Contains(g.String(), " (hardly any protection) for one "), g.String())
+	}
+	// So does that of a Ledger whose δ is so large, before anything is spent.
+	for delta, hardly := range map[float64]bool{0.9: true, 0.011: true, 0.01: false, 1e-6: false, 0: false} {
+		l := dptest.OK(NewLedger(1, delta, one))(t)
+		require.Equal(t, hardly, strings.Contains(l.String(), "at δ = "+number(delta)+" (hardly any protection), 0 releases"), l.String())
+		require.Equal(t, hardly, strings.Contains(string(dptest.OK(l.MarshalJSON())(t)), "hardly any protection"))
 	}
 }

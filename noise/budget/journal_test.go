@@ -334,8 +334,7 @@ func TestKill(t *testing.T) {
 func ExampleOpenJournal() {
 	folder, err := os.MkdirTemp("", "budget")
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	defer os.RemoveAll(folder)
 	user := User(20, AddRemove)
@@ -408,4 +407,60 @@ func TestJournalOfAFilter(t *testing.T) {
 	unit := dptest.OK(one.MarshalBinary())(t)
 	dptest.OK(durable.Create(d, fmt.Sprintf("ledger v1 %s %s %x %s ", hexFloat(1), hexFloat(1e-6), unit, RhoRule(1).word())))(t)
 	require.ErrorIs(t, dptest.Err(OpenJournal(d, 0)), ErrFormat)
+}
+
+// Two processes at one journal: the second that writes is refused, and nothing of it is spent.
+func TestTwoProcessesAtOneJournal(t *testing.T) {
+	d, a := newJournal(t)
+	b := dptest.OK(OpenJournal(d, 0))(t)
+	require.NoError(t, a.Spend(someGuarantee(0)))
+	before := bytes.Clone(d.data)
+	require.ErrorContains(t, b.Spend(someGuarantee(1)), "another process has written to it")
+	require.Error(t, b.Err())
+	require.Equal(t, before, d.data)
+	require.False(t, b.Accepts(someGuarantee(1)))
+	require.NoError(t, a.Spend(someGuarantee(2)), "the first one goes on")
+	again := dptest.OK(OpenJournal(d, 2))(t)
+	require.Equal(t, a.Spent(), again.Spent())
+	d.data = d.data[:len(d.data)-3]
+	require.ErrorContains(t, a.Spend(someGuarantee(1)), "has cut it off")
+}
+
+// What a crash inside CreateJournal leaves is the beginning of the first line: it is created again.
+// What may be a journal is not.
+func TestCrashInsideCreateJournal(t *testing.T) {
+	whole, _ := newJournal(t)
+	u := User(20, AddRemove)
+	for n := range len(whole.data) + 1 {
+		d := &disk{data: bytes.Clone(whole.data[:n])}
+		_, open := OpenJournal(&disk{data: bytes.Clone(d.data)}, 0)
+		l, err := CreateJournal(d, dptest.OK(NewLedger(10, 1e-6, u))(t))
+		if n >= len(whole.data)-1 {
+			require.ErrorIs(t, err, ErrFormat, "the whole line")
+			require.NoError(t, open)
+			continue
+		}
+		require.NoError(t, err, n)
+		require.ErrorIs(t, open, ErrFormat)
+		require.NoError(t, l.Spend(someGuarantee(0)))
+		dptest.OK(OpenJournal(d, 1))(t)
+		if n > 30 {
+			require.ErrorIs(t, dptest.Err(CreateJournal(&disk{data: bytes.Clone(whole.data[:n])}, dptest.OK(NewLedger(9, 1e-6, u))(t))), ErrFormat, "the beginning of another journal")
+		}
+	}
+}
+
+// A last line whose newline is another byte was acknowledged: it is damage, and not a torn write.
+func TestFlippedLastNewline(t *testing.T) {
+	d, l := newJournal(t)
+	for i := range 3 {
+		require.NoError(t, l.Spend(someGuarantee(i)))
+	}
+	for bit := range 8 {
+		flipped := &disk{data: bytes.Clone(d.data)}
+		flipped.data[len(d.data)-1] ^= 1 << bit
+		before := bytes.Clone(flipped.data)
+		require.ErrorIs(t, dptest.Err(OpenJournal(flipped, 0)), ErrFormat, bit)
+		require.Equal(t, before, flipped.data, "and stays")
+	}
 }

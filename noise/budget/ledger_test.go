@@ -1,11 +1,13 @@
 package budget
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -209,8 +211,7 @@ func ExampleLedger() {
 	user := User(3, AddRemove)
 	budget, err := NewLedger(1, 1e-6, user)
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	histogram := ApproxDP(0.5, 5e-7, user)
 	fmt.Println(budget.Spend(histogram))
@@ -222,4 +223,73 @@ func ExampleLedger() {
 	// ε = 0.5, δ = 5e-7 for one user (at most 3 keys), added or removed
 	// ε = 0.5 of 1 at δ = 1e-6, 1 release, for one user (at most 3 keys), added or removed
 	// true
+}
+
+// A copy of a Ledger is the same Ledger: together they spend no more than one.
+func TestCopiesOfALedgerShare(t *testing.T) {
+	l := dptest.OK(NewLedger(1, 0, one))(t)
+	copied := *l
+	require.NoError(t, l.Spend(PureDP(0.75, one)))
+	require.ErrorIs(t, copied.Spend(PureDP(0.75, one)), ErrBudget)
+	require.NoError(t, copied.Spend(PureDP(0.25, one)))
+	require.ErrorIs(t, l.Spend(PureDP(0.01, one)), ErrBudget)
+	require.Equal(t, l.String(), fmt.Sprint(copied))
+	a := dptest.OK(json.Marshal(l))(t)
+	b := dptest.OK(json.Marshal(copied))(t)
+	require.JSONEq(t, string(a), string(b))
+	// One that reads another ledger is another from then on.
+	data := dptest.OK(dptest.OK(NewLedger(5, 0, rowed))(t).MarshalBinary())(t)
+	require.NoError(t, copied.UnmarshalBinary(data))
+	require.NoError(t, copied.Spend(PureDP(5, rowed)))
+	require.Equal(t, "ε = 1 of 1 at δ = 0, 2 releases, for "+one.String(), l.String())
+
+	shared := dptest.OK(NewLedger(1, 0, one))(t)
+	var all sync.WaitGroup
+	var mutex sync.Mutex
+	spent := 0
+	for range 8 {
+		own := *shared
+		all.Go(func() {
+			for range 50 {
+				_, _ = own.Accepts(PureDP(0x1p-5, one)), own.Spent()
+				if own.Spend(PureDP(0x1p-5, one)) == nil {
+					mutex.Lock()
+					spent++
+					mutex.Unlock()
+				}
+			}
+		})
+	}
+	all.Wait()
+	require.Equal(t, 32, spent)
+
+	var zero Ledger
+	require.ErrorIs(t, zero.Spend(PureDP(1, one)), ErrMismatch)
+	require.ErrorIs(t, zero.SpendOnce("name", PureDP(1, one)), ErrMismatch)
+	require.False(t, zero.Accepts(PureDP(0, one)) || zero.Accepts(Guarantee{}))
+	require.Zero(t, zero.Records())
+	require.NoError(t, zero.Err())
+	require.False(t, zero.Spent().Promises() || zero.Remaining().Promises())
+	require.ErrorIs(t, dptest.Err(zero.Split(3, PureDP(1, one))), ErrMismatch)
+}
+
+// A refusal says what remained when it was made, and computes that when it is read.
+func TestRefusalSaysWhatRemained(t *testing.T) {
+	l := dptest.OK(NewLedger(1, 0, one))(t)
+	require.NoError(t, l.Spend(PureDP(0.5, one)))
+	err := l.Spend(PureDP(0.75, one))
+	require.ErrorIs(t, err, ErrBudget)
+	require.NoError(t, l.Spend(PureDP(0.5, one)))
+	require.EqualError(t, err, "budget: ε = 0.75 for "+one.String()+" asked, ε = 0.5 for "+one.String()+" remains: privacy budget exceeded")
+	// Where it takes long, an unread refusal allocates next to nothing.
+	dear := dptest.OK(NewLedger(3, 1e-6, one))(t)
+	for range 40 {
+		require.NoError(t, dear.Spend(ApproxDP(0.1, 1e-9, one)))
+	}
+	g := ApproxDP(5, 1e-9, one)
+	refused := func() { _ = dear.Spend(g) }
+	refused()
+	quick := testing.AllocsPerRun(10, refused)
+	read := testing.AllocsPerRun(1, func() { _ = dear.Spend(g).Error() })
+	require.Less(t, 20*quick, read)
 }

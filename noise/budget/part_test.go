@@ -265,8 +265,7 @@ func ExampleLedger_Part() {
 	event := Element(AddRemove)
 	ledger, err := NewLedger(1, 0, event)
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	fmt.Println(ledger.Spend(PureDP(0.25, event)))                 // of all events
 	fmt.Println(ledger.Part("/buy").Spend(PureDP(0.5, event)))     // of those at /buy
@@ -284,8 +283,7 @@ func ExampleLedger_PartOfUsers() {
 	user := User(20, AddRemove)
 	ledger, err := NewLedger(1, 0, user)
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	fmt.Println(ledger.Part("nl").Spend(PureDP(1, user)) != nil)
 	fmt.Println(ledger.PartOfUsers("nl").Spend(PureDP(1, user)), ledger.PartOfUsers("de").Spend(PureDP(1, user)))
@@ -299,8 +297,7 @@ func ExampleLedger_All() {
 	user := User(20, AddRemove)
 	ledger, err := NewLedger(10, 1e-6, user)
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	err1 := ledger.SpendOnce("2026-11-22/visits", PureDP(0.5, user))
 	err2 := ledger.SpendOnce("2026-11-23/visits", PureDP(0.5, user))

@@ -5,14 +5,14 @@ import (
 	"math"
 	"math/bits"
 	"testing"
-
-	"github.com/dpsketch/dpsketch/internal/exact"
-	"github.com/dpsketch/dpsketch/noise"
-	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
+	"github.com/dpsketch/dpsketch/internal/exact"
+	"github.com/dpsketch/dpsketch/noise"
+	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
 )
 
 // worstLaw returns the output law on a bit of the mechanism that every (ε, δ)-DP one is a function
@@ -188,8 +188,7 @@ func ExampleGuarantee_Subsampled() {
 	mean := PureDP(1, one) // of the sample
 	g, err := mean.Subsampled(0.01)
 	if err != nil {
-		fmt.Println(err)
-		return
+		panic(err)
 	}
 	in, _ := noise.BernoulliAtMost(0.01) // draws for each record whether it is in
 	var src noise.Source
@@ -199,7 +198,7 @@ func ExampleGuarantee_Subsampled() {
 	// ε = 0.0170
 }
 
-// One of a Poisson sample is replaced: the law of one release is that of a threshold test.
+// One of a Poisson sample is replaced: one release has the profile of a threshold test.
 func TestReplacedInASample(t *testing.T) {
 	of := func(mu, gamma float64) Guarantee {
 		return dptest.OK(dptest.OK(GDP(mu, one).Subsampled(gamma))(t).For(Element(Replace)))(t)
@@ -296,4 +295,38 @@ func TestSampleOfKeys(t *testing.T) {
 	s := dptest.OK(dptest.OK(Compose(withKeys(one), Laplace(1, one)))(t).Subsampled(0.1))(t)
 	want := dptest.OK(ApproxDP(2, 1e-9, one).Subsampled(0.1))(t)
 	require.InEpsilon(t, want.EpsilonAt(1e-9), s.EpsilonAt(1e-9), 1e-6)
+}
+
+// A thousand sampled steps, each with a Spend, take a fraction of a second, where each asked for
+// the losses of all steps before and one more: a tenth of a second and more for each. All that fit
+// by the certified losses are accepted, and what is accepted fits.
+func TestSpendOfSampledSteps(t *testing.T) {
+	const delta = 1e-6
+	n := dptest.Full(1000, 300)
+	for _, c := range []struct{ mu, gamma, epsilon float64 }{{1, 0.01, 2.2}, {0.5, 0.1, 9.3}, {1, 0.01, 30}} {
+		step := dptest.OK(GDP(c.mu, one).Subsampled(c.gamma))(t)
+		l := dptest.OK(NewLedger(c.epsilon, delta, one))(t)
+		began := time.Now()
+		for i := range n {
+			require.NoError(t, l.Spend(step), "%d of %+v", i, c)
+		}
+		took := time.Since(began)
+		t.Logf("%d steps of %+v: %v", n, c, took)
+		require.Less(t, took, 20*time.Second, "a hundred times what it takes")
+		require.LessOrEqual(t, l.Spent().EpsilonAt(delta), c.epsilon*(1+1e-3))
+	}
+	// Up to the end, where fewer points do not suffice: no more and no fewer than by the losses
+	// itself.
+	step := dptest.OK(GDP(2, one).Subsampled(0.05))(t)
+	l := dptest.OK(NewLedger(7, delta, one))(t)
+	accepted := 0
+	for accepted < 1000 && l.Spend(step) == nil { // a ledger that never refuses would take for ever
+		accepted++
+	}
+	require.Less(t, accepted, 1000)
+	require.LessOrEqual(t, step.Times(accepted).EpsilonAt(delta), 7*(1+1e-3))
+	require.Greater(t, step.Times(accepted+1).EpsilonAt(delta), 7.0)
+	require.False(t, l.Accepts(step))
+	require.ErrorIs(t, l.Spend(step), ErrBudget)
+	require.Error(t, l.Spend(dptest.OK(GDP(2.5, one).Subsampled(0.05))(t)), "another law is no part of what is known")
 }

@@ -409,9 +409,5 @@ func (s *rowData[U, K]) readState(data []byte) error {
 			next.pairs.add(number, rank, next.numbers)
 		}
 	}
-	if err := r.Done(); err != nil {
-		return err
-	}
-	*s = next
-	return nil
+	return wire.Decoded(r, s, next)
 }

@@ -209,3 +209,51 @@ func TestReleaseOnceConcurrently(t *testing.T) {
 	require.Equal(t, l.releases(), draws)
 	require.Len(t, seen, draws+1, "half the names do not fit")
 }
+
+// once is a Builder as Release sees it.
+type once struct {
+	cost     Guarantee
+	released bool
+	fails    error
+}
+
+func (o *once) Guarantee() Guarantee { return o.cost }
+func (o *once) Released() bool       { return o.released }
+func (o *once) Release() (int, error) {
+	if o.released {
+		return 0, errors.New("released twice")
+	}
+	o.released = true
+	return 42, o.fails
+}
+
+// poisoned has had a wrong call.
+type poisoned struct {
+	once
+	why error
+}
+
+func (p poisoned) Guarantee() Guarantee  { return p.cost }
+func (p poisoned) Released() bool        { return true }
+func (p poisoned) Release() (int, error) { return 0, p.why }
+
+func TestRelease(t *testing.T) {
+	l := dptest.OK(NewLedger(1, 0, one))(t)
+	b := &once{cost: PureDP(0.75, one)}
+	x := dptest.OK(Release(l, b))(t)
+	require.Equal(t, 42, x)
+	require.Equal(t, PureDP(0.75, one), l.Spent())
+
+	require.ErrorIs(t, dptest.Err(Release(l, b)), ErrReleased)
+	require.Equal(t, PureDP(0.75, one), l.Spent(), "a Builder that was released costs nothing")
+	why := fmt.Errorf("values without a range: %w", ErrReleased)
+	_, err := Release(l, poisoned{once{cost: PureDP(0.125, one)}, why})
+	require.Equal(t, why, err, "the Builder says what was wrong")
+	dear := &once{cost: PureDP(0.5, one)}
+	require.ErrorIs(t, dptest.Err(Release(l, dear)), ErrBudget)
+	require.False(t, dear.released, "it keeps its data")
+	require.ErrorIs(t, dptest.Err(Release(l, &once{cost: PureDP(0.1, rowed)})), ErrMismatch)
+	require.ErrorIs(t, dptest.Err(Release(l, &once{})), ErrBudget, "a Builder that was never made promises nothing")
+	require.ErrorIs(t, dptest.Err(Release(l, &once{cost: PureDP(0.125, one), fails: ErrParams})), ErrParams)
+	require.Equal(t, PureDP(0.875, one).Epsilon(), l.Spent().Epsilon(), "spent stays spent")
+}
