@@ -72,7 +72,7 @@ func summing(op string, target float64, n int) comparison {
 	}
 	work := func(m misragries.Method) func(b *testing.B) {
 		return func(b *testing.B) {
-			shortest := time.Duration(math.MaxInt64) // making the sketches takes longer than all else
+			shortest := time.Duration(math.MaxInt64) // without making the sketches
 			for range 3 {
 				all, add := sums(m)
 				if op == "merge" {
