@@ -41,7 +41,7 @@ var rows = []row{
 		claim: "Users with up to m distinct keys are protected with noise that does not grow with m", about: "misragries.UserBuilder.Release",
 		theorem: "Lebeda and Tětek, Algorithm 4 and Corollary 28; Theorem 23 needs that all changes have one sign", proof: "misragries/calibrate.go",
 		code:  "misragries.UserBuilder.AddUser misragries/internal/sketch.Sketch.AddUser misragries.Params.vector misragries.calibration.use",
-		exact: "misragries/internal/sketch.TestUserSketchOfAllShortNeighbours misragries.TestSparseVectorLaw misragries.TestUsersKeepAUniformChoice", audit: "misragries.TestAuditSparseVector",
+		exact: "misragries/internal/sketch.TestUserSketchOfAllShortNeighbours misragries.TestSparseVectorLaw misragries.TestUsersKeepAUniformChoice", audit: "misragries.TestAuditPaths internal/sparse.TestAudit",
 		edits: "misragries: a user's keys not limited; a user's keys counted twice; users promised as elements",
 	},
 	{
@@ -56,7 +56,7 @@ var rows = []row{
 		about:   "misragries.Histogram.Interval misragries.Histogram.DetectionLimit misragries.Histogram.HeavyHitters misragries.Histogram.Lower misragries.Combined.Interval misragries.Params.Plan",
 		theorem: "Lebeda and Tětek, Theorem 14, with the exact law of the noise; W: own", proof: "misragries/histogram.go",
 		code:  "misragries.Histogram.upper misragries.calibration.below misragries.calibration.needs misragries/internal/sketch.Sketch.Trimmed",
-		exact: "misragries.TestReadingsHaveTheirNoise misragries.TestHidden95 misragries/internal/sketch.TestTrimmedEnclosesCounts", audit: "misragries.TestPromisesHoldAtTheirConfidence misragries.TestEveryPathKeepsItsPromises",
+		exact: "misragries.TestReadingsHaveTheirNoise misragries.TestHidden95 misragries/internal/sketch.TestTrimmedEnclosesCounts", audit: "misragries.TestEveryPathKeepsItsPromises misragries.TestOrder",
 		edits: "misragries: an upper end without what is lost; W left out of the upper end; the noise of private shifts not told",
 	},
 	{
