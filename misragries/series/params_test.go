@@ -30,6 +30,13 @@ func TestThresholds(t *testing.T) {
 	sketched := plain
 	sketched.Counters, sketched.Discovery = 1024, spansOf(24)
 	require.Equal(t, 17., dptest.OK(sketched.Plan())(t).Threshold)
+	users := plain
+	users.MaxElements = 20
+	plan := dptest.OK(users.Plan())(t)
+	require.Equal(t, 2231., plan.Threshold)
+	for steps, want := range map[int]float64{1: 228, 24: 527, 168: 677, 720: 782} { // the table of the page
+		require.InDelta(t, want, plan.StdErr(steps), 0.5)
+	}
 	require.Zero(t, dptest.OK((Params{Epsilon: 1, Dim: 3}).Plan())(t).Threshold)
 	require.ErrorIs(t, dptest.Err(Params{}.Plan()), ErrParams)
 }
