@@ -34,7 +34,8 @@ func TestThresholds(t *testing.T) {
 	users.MaxElements = 20
 	plan := dptest.OK(users.Plan())(t)
 	require.Equal(t, 2231., plan.Threshold)
-	for steps, want := range map[int]float64{1: 228, 24: 527, 168: 677, 720: 782} { // the table of the page
+	// the table of the page
+	for steps, want := range map[int]float64{1: 228, 24: 527, 168: 677, 720: 782} {
 		require.InDelta(t, want, plan.StdErr(steps), 0.5)
 	}
 	require.Zero(t, dptest.OK((Params{Epsilon: 1, Dim: 3}).Plan())(t).Threshold)
