@@ -134,8 +134,8 @@ func (l drawn) worst(pairs [][2]*reference[int], epsilon float64) (largest float
 	return largest
 }
 
-// exactly asserts that a release by l is (ε, δ)-private for the pairs; where the formula is attained
-// it is not at a threshold lower by one, and nowhere with half the noise.
+// exactly asserts that a release by l is (ε, δ)-private for the pairs, and that with half the noise
+// it is not; nor, where the formula is attained, at a threshold lower by one.
 func (l drawn) exactly(t *testing.T, pairs [][2]*reference[int], epsilon, delta, formula float64, attained bool) float64 {
 	exact := l.worst(pairs, epsilon)
 	require.LessOrEqual(t, exact, delta)
