@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 	"github.com/dpsketch/dpsketch/misragries/internal/thresholds"
 	"github.com/dpsketch/dpsketch/noise"
@@ -228,78 +227,6 @@ func TestAuditPaths(t *testing.T) {
 		audited(t, "PureUniverse", 25_000, epsilon, 0, a, b, halfNoise, func(s held, h *Histogram[int]) bool {
 			v := s.values(h, 4)
 			return v[0] >= 1004 && max(v[1], v[2], v[3]) <= 999
-		})
-	}
-}
-
-// SparseVector: k = 3 counters of a merged sketch, all one higher. The release of 3·n keys whose
-// noise is independent is n releases of 3. Noise that is shared, CorrelatedGaussian, is audited by
-// the tests of package threshold.
-func TestAuditSparseVector(t *testing.T) {
-	if !dptest.Long() {
-		t.Skip("many releases")
-	}
-	const k, n, delta = 3, 36_000, 1e-2
-	calibrated := func(p Params, m sparse.Method) sparse.Law {
-		q := dptest.OK(p.vector(merged, true))(t)
-		q.Method = m
-		return dptest.OK(q.Law())(t)
-	}
-	hits := func(l sparse.Law, count float64, event func(v []float64) bool) (hits int64) {
-		entries := make([]sparse.Entry[int], k*n)
-		for key := range entries {
-			entries[key] = sparse.Entry[int]{Key: key, Steps: l.Whole(int64(count))}
-		}
-		h := sparse.Release(new(noise.Source), l, entries, 0, nil)
-		all := make([]float64, k*n)
-		for key, x := range h.All() {
-			all[key] = x
-		}
-		for v := range slices.Chunk(all, k) {
-			if event(v) {
-				hits++
-			}
-		}
-		return hits
-	}
-	for _, m := range []sparse.Method{sparse.Gaussian, sparse.Laplace, sparse.ExponentialRounding} {
-		t.Run(m.String(), func(t *testing.T) {
-			p := Params{Counters: k, Epsilon: 1, Delta: delta}
-			loss := func(p Params) float64 {
-				l := calibrated(p, m)
-				spread, spent := l.StdDev(), 0.0
-				if m == sparse.Gaussian {
-					// the event that the privacy loss is at least 1; its δ is not for free
-					spent = delta
-				}
-				high := func(v []float64) bool {
-					sum, above := 0.0, 0
-					for _, x := range v {
-						sum += x - 10_000
-						if x >= 10_001 {
-							above++
-						}
-					}
-					if m == sparse.Gaussian {
-						return sum >= k/2.+spread*spread
-					}
-					return above == k // with a true loss of ε
-				}
-				return dptest.EpsilonLowerBound(hits(l, 10_001, high), n, hits(l, 10_000, high), n, spent, 1-1e-10)
-			}
-			escape := func(p Params) float64 {
-				shown := func(v []float64) bool { return slices.Max(v) > 0 }
-				return dptest.EpsilonLowerBound(hits(calibrated(p, m), 1, shown), n, 0, n, delta, 1-1e-10)
-			}
-			dptest.Alarm(t, 4e-10) // two claims and two controls
-			half, lower := p, p
-			half.Epsilon, lower.Delta = 2, 5*delta
-			claimed, control := loss(p), loss(half)
-			t.Logf("ε ≥ %.3f, with half the noise %.3f", claimed, control)
-			require.LessOrEqual(t, claimed, 1.0)
-			require.Greater(t, control, 1.0)
-			require.LessOrEqual(t, escape(p), 1.0)
-			require.Greater(t, escape(lower), 1.0, "a lower threshold must be noticed")
 		})
 	}
 }

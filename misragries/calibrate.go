@@ -3,7 +3,6 @@ package misragries
 import (
 	"math"
 
-	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/sparse"
 	"github.com/dpsketch/dpsketch/misragries/internal/thresholds"
 	"github.com/dpsketch/dpsketch/noise"
@@ -65,11 +64,11 @@ func (p Params) calibrate(m Method, in input, unknown bool) (calibration, error)
 		return c, nil
 	}
 	if mechanisms[m].top && p.Dim == 0 {
-		return calibration{}, check.ParamsError("misragries", "Dim", p.Dim, "the number of possible keys for "+m.String())
+		return calibration{}, bad("Dim", p.Dim, "the number of possible keys for "+m.String())
 	}
 	s, ok := p.step(m, in)
 	if !ok {
-		return calibration{}, check.ParamsError("misragries", "MaxElements", p.most(), "a smaller number: the ε or the δ that it leaves for one element is out of range")
+		return calibration{}, bad("MaxElements", p.most(), "a smaller number: the ε or the δ that it leaves for one element is out of range")
 	}
 	c.together, c.per = s.together, p.per(m)
 	switch is := mechanisms[m]; {
@@ -182,16 +181,13 @@ func (p Params) vector(in input, unknown bool) (sparse.Params, error) {
 	if in != users { // else a step of the sketch is a user
 		epsilon, delta, ok = p.element()
 	}
-	refused := func(field string, value any, want string) (sparse.Params, error) {
-		return sparse.Params{}, check.ParamsError("misragries", field, value, want)
-	}
 	switch {
 	case !ok || delta < 1e-300:
-		return refused("Delta", p.Delta, "a larger number for SparseVector, or a smaller MaxElements")
+		return sparse.Params{}, bad("Delta", p.Delta, "a larger number for SparseVector, or a smaller MaxElements")
 	case p.Counters > maxElements:
-		return refused("Counters", p.Counters, "at most 2²⁰ for SparseVector")
+		return sparse.Params{}, bad("Counters", p.Counters, "at most 2²⁰ for SparseVector")
 	case float64(p.Counters)/epsilon > 0x1p46:
-		return refused("Epsilon", p.Epsilon, "a larger number for SparseVector")
+		return sparse.Params{}, bad("Epsilon", p.Epsilon, "a larger number for SparseVector")
 	}
 	return sparse.Params{
 		Epsilon: epsilon, Delta: delta, Relation: budget.AddRemove,

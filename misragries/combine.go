@@ -26,13 +26,13 @@ type Combined[K hashing.Key] struct {
 func Combine[K hashing.Key](parts ...*Histogram[K]) (*Combined[K], error) {
 	unreleased := func(h *Histogram[K]) bool { return h == nil || h.calibration.method == Auto }
 	if len(parts) == 0 || slices.ContainsFunc(parts, unreleased) {
-		return nil, check.ParamsError("misragries", "the histograms to combine", len(parts), "at least one, and none of them nil or the zero Histogram")
+		return nil, bad("the histograms to combine", len(parts), "at least one, and none of them nil or the zero Histogram")
 	}
 	c := &Combined[K]{parts: slices.Clone(parts), sums: map[K]float64{}}
 	seen := map[*Histogram[K]]bool{}
 	for i, h := range parts {
 		if seen[h] {
-			return nil, check.ParamsError("misragries", "the histograms to combine", i+1, "different ones: the last of these is there twice")
+			return nil, bad("the histograms to combine", i+1, "different ones: the last of these is there twice")
 		}
 		seen[h] = true
 		for key, v := range h.All() {

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/dpsketch/dpsketch/hashing"
-	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/internal/private"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 )
@@ -53,16 +52,16 @@ func fromCounters[K hashing.Key](p Params, counters map[K]int64, more int) (*Bui
 	}
 	p = b.params
 	if len(counters) > p.Counters+more {
-		return nil, check.ParamsError("misragries", "counters", "too many", "at most one for each of the sketch's counters")
+		return nil, bad("counters", "too many", "at most one for each of the sketch's counters")
 	}
 	least, used := int64(math.MaxInt64), 0
 	for key, count := range counters {
 		switch {
 		case count < 0 || count > sketch.Limit:
-			return nil, check.ParamsError("misragries", "counters", "one out of range", "counts in [0, 2⁶²]")
+			return nil, bad("counters", "one out of range", "counts in [0, 2⁶²]")
 		case p.Dim != 0 && sketch.Outside(key, p.Dim):
 			// to leave it out would leave what is no sketch of any stream
-			return nil, check.ParamsError("misragries", "counters", "one outside Dim", "keys in [0, Dim)")
+			return nil, bad("counters", "one outside Dim", "keys in [0, Dim)")
 		}
 		if count > 0 {
 			least = min(least, count)

@@ -126,6 +126,28 @@ func (l drawn) excess(keys []int, a, b map[int]int64, x, y int64, p, q float64) 
 	return sum + rest(p*l.atLeast(hi-ca), q*l.atLeast(hi-cb))
 }
 
+// worst returns the largest divergence of the pairs, either way.
+func (l drawn) worst(pairs [][2]*reference[int], epsilon float64) (largest float64) {
+	for _, pair := range pairs {
+		largest = max(largest, l.hockeyStick(pair[0], pair[1], epsilon), l.hockeyStick(pair[1], pair[0], epsilon))
+	}
+	return largest
+}
+
+// exactly asserts that a release by l is (ε, δ)-private for the pairs, and that with half the noise
+// it is not; nor, where the formula is attained, at a threshold lower by one.
+func (l drawn) exactly(t *testing.T, pairs [][2]*reference[int], epsilon, delta, formula float64, attained bool) float64 {
+	exact := l.worst(pairs, epsilon)
+	require.LessOrEqual(t, exact, delta)
+	if attained {
+		require.InEpsilon(t, formula, exact, 1e-9, "the formula is attained")
+		require.Greater(t, drawn{l.noise, l.tau - 1}.worst(pairs, epsilon), delta, "one lower must not be private")
+	}
+	half := dptest.OK(noise.NewDiscreteLaplace(l.noise.Scale() / 2))(t)
+	require.Greater(t, drawn{half, l.tau}.worst(pairs, epsilon), delta, "half the noise must not be private")
+	return exact
+}
+
 // neighbours returns every pair of sketch states that a stream over the keys 0..keys−1 up to the
 // length and the same stream without one element lead to, each once.
 func neighbours(k, keys, length int) [][2]*reference[int] {
@@ -195,25 +217,12 @@ func TestReleaseIsPrivateExactly(t *testing.T) {
 	settings := []struct{ epsilon, delta float64 }{{0.5, 1e-2}, {1, 1e-6}, {2, 1e-3}}
 	for k := 1; k <= 3; k++ {
 		pairs := upToNames(neighbours(k, 4, length))
-		worst := func(l drawn, epsilon float64) float64 {
-			largest := 0.0
-			for _, pair := range pairs {
-				largest = max(largest, l.hockeyStick(pair[0], pair[1], epsilon), l.hockeyStick(pair[1], pair[0], epsilon))
-			}
-			return largest
-		}
 		for _, s := range settings {
 			t.Run(fmt.Sprintf("k=%d/epsilon=%v/delta=%v", k, s.epsilon, s.delta), func(t *testing.T) {
 				p := Params{Counters: k, Epsilon: s.epsilon, Delta: s.delta}
 				tau := thresholdOf(p)
-				exact := worst(drawn{sharedNoise(p), tau}, s.epsilon)
-				require.LessOrEqual(t, exact, s.delta)
-				if k < 3 { // (S6) at k = 3 needs a fifth key: the bound is not attained
-					require.InEpsilon(t, keptDelta(k, s.epsilon, tau), exact, 1e-9, "the formula is attained")
-					require.Greater(t, worst(drawn{sharedNoise(p), tau - 1}, s.epsilon), s.delta, "one lower must not be private")
-				}
-				half := dptest.OK(noise.NewDiscreteLaplace(sharedNoise(p).Scale() / 2))(t)
-				require.Greater(t, worst(drawn{half, tau}, s.epsilon), s.delta, "half the noise must not be private")
+				// (S6) at k = 3 needs a fifth key
+				drawn{sharedNoise(p), tau}.exactly(t, pairs, s.epsilon, s.delta, keptDelta(k, s.epsilon, tau), k < 3)
 			})
 		}
 		t.Logf("k = %d: %d classes of neighbours", k, len(pairs))
@@ -227,11 +236,7 @@ func TestBoundIsAttainedAtThreeCounters(t *testing.T) {
 	}
 	p := Params{Counters: 3, Epsilon: 1, Delta: 1e-3}
 	l := drawn{sharedNoise(p), thresholdOf(p)}
-	largest := 0.0
-	for _, pair := range upToNames(neighbours(3, 5, 6)) {
-		largest = max(largest, l.hockeyStick(pair[0], pair[1], 1), l.hockeyStick(pair[1], pair[0], 1))
-	}
-	require.InEpsilon(t, keptDelta(3, 1, l.tau), largest, 1e-9)
+	require.InEpsilon(t, keptDelta(3, 1, l.tau), l.worst(upToNames(neighbours(3, 5, 6)), 1), 1e-9)
 }
 
 // Large stable counts show η and D does too, and still nothing more is lost: states built by hand,

@@ -52,6 +52,11 @@ type Params struct {
 	Method Method
 }
 
+// bad returns the error for a field.
+func bad(field string, value any, want string) error {
+	return check.ParamsError("misragries", field, value, want)
+}
+
 // normal fills in what has a default.
 func (p Params) normal() Params {
 	p.Counters = cmp.Or(p.Counters, defaultCounters)
@@ -61,9 +66,6 @@ func (p Params) normal() Params {
 
 // validate checks Params that are normal.
 func (p Params) validate() error {
-	bad := func(field string, value any, want string) error {
-		return check.ParamsError("misragries", field, value, want)
-	}
 	if err := check.Epsilon("misragries", p.Epsilon, check.MaxEpsilon); err != nil {
 		return err
 	}
@@ -213,11 +215,8 @@ func (p Params) named(in input) (Method, error) {
 	if err := p.validate(); err != nil {
 		return Auto, err
 	}
-	bad := func(field string, value any, want string) (Method, error) {
-		return Auto, check.ParamsError("misragries", field, value, want)
-	}
 	if in == users && (p.MaxElements < 1 || p.MaxElements > p.Counters) {
-		return bad("MaxElements", p.MaxElements, "an integer in [1, Counters] for users, whose distinct keys it bounds")
+		return Auto, bad("MaxElements", p.MaxElements, "an integer in [1, Counters] for users, whose distinct keys it bounds")
 	}
 	list, m := possible[in], p.Method
 	pure := slices.IndexFunc(list, func(m Method) bool { return mechanisms[m].top })
@@ -227,9 +226,9 @@ func (p Params) named(in input) (Method, error) {
 	case m == Auto:
 		m = list[0]
 	case !slices.Contains(list, m):
-		return bad("Method", m, fmt.Sprintf("one of %v for %v", list, in))
+		return Auto, bad("Method", m, fmt.Sprintf("one of %v for %v", list, in))
 	case p.Delta == 0 && !mechanisms[m].top:
-		return bad("Delta", p.Delta, fmt.Sprintf("a number in [1e-300, 1) for %v", m))
+		return Auto, bad("Delta", p.Delta, fmt.Sprintf("a number in [1e-300, 1) for %v", m))
 	}
 	return m, nil
 }
@@ -257,5 +256,5 @@ func (p Params) element() (epsilon, delta float64, ok bool) {
 
 // refuseNoise is why a mechanism has no noise.
 func (p Params) refuseNoise(m Method) error {
-	return check.ParamsError("misragries", "Epsilon", p.Epsilon, fmt.Sprintf("a larger number for %v of %d counters, whose noise is out of range", m, p.Counters))
+	return bad("Epsilon", p.Epsilon, fmt.Sprintf("a larger number for %v of %d counters, whose noise is out of range", m, p.Counters))
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/misragries/internal/sketch"
 )
 
@@ -72,7 +71,7 @@ func (r Row) String() string {
 // the Params, or servers is below 1.
 func (p Params) Plan(servers int) (Plan, error) {
 	if servers < 1 || servers > math.MaxInt32 {
-		return Plan{}, check.ParamsError("misragries", "servers", servers, "an integer in [1, 2³¹)")
+		return Plan{}, bad("servers", servers, "an integer in [1, 2³¹)")
 	}
 	list := []input{summed, merged, oneStream, users}
 	if servers == 1 {

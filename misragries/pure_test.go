@@ -200,8 +200,22 @@ func TestLengthHasItsNoise(t *testing.T) {
 
 // Of given counters D is not known, so a sum with one such sketch tells nothing of what it lost,
 // also if elements came after, or its private state was moved: no length, and no W, which would
-// tell D.
+// tell D. Nor does a sketch that they were merged into have a length.
 func TestSumOfGivenCountersTellsNothing(t *testing.T) {
+	p := Params{Counters: 3, Epsilon: 1, Dim: 50}
+	for _, first := range []bool{true, false} {
+		b, other := dptest.OK(FromMisraGries(p, map[int]int64{1: 500}))(t), build(t, p, repeat(500))
+		if first {
+			b, other = other, b
+		}
+		require.NoError(t, b.Merge(other))
+		for _, b := range []*Builder[int]{restored(t, b, p), b} {
+			h := dptest.OK(b.Release())(t)
+			require.Zero(t, h.calibration.lost)
+			_, hi := h.Interval(1, 0.9)
+			require.True(t, math.IsInf(hi, 1))
+		}
+	}
 	for _, m := range []Method{ReducedSum, TrimmedSum} {
 		for _, length := range []uint64{0, 2000} {
 			p := Params{Counters: 3, Epsilon: 1, Delta: 1e-3, Method: m, MaxLength: length}
@@ -225,29 +239,6 @@ func TestSumOfGivenCountersTellsNothing(t *testing.T) {
 				decoded, _ := dptest.RoundTrip(t, h)
 				require.Equal(t, h, decoded)
 			}
-		}
-	}
-}
-
-// Of given counters D is not known, so neither is the length of a sketch that they were merged
-// into, also after its private state was moved.
-func TestMergedWithGivenCountersHasNoLength(t *testing.T) {
-	p := Params{Counters: 3, Epsilon: 1, Dim: 50}
-	for _, first := range []bool{true, false} {
-		given := dptest.OK(FromMisraGries(p, map[int]int64{1: 500}))(t)
-		b := build(t, p, repeat(500))
-		if first {
-			given, b = b, given
-		}
-		require.NoError(t, b.Merge(given))
-		state := dptest.OK(b.AppendPrivateState(nil))(t)
-		moved := dptest.OK(New[int](p))(t)
-		require.NoError(t, moved.RestorePrivateState(state))
-		for _, b := range []*Builder[int]{b, moved} {
-			h := dptest.OK(b.Release())(t)
-			require.Zero(t, h.calibration.lost)
-			_, hi := h.Interval(1, 0.9)
-			require.True(t, math.IsInf(hi, 1))
 		}
 	}
 }

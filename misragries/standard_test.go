@@ -10,7 +10,6 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/misragries/internal/thresholds"
-	"github.com/dpsketch/dpsketch/noise"
 )
 
 // standardNeighbours returns the pairs of neighbours with the zero keys freed, each once but for
@@ -36,24 +35,11 @@ func TestStandardReleaseIsPrivateExactly(t *testing.T) {
 	}
 	for k := 1; k <= 3; k++ {
 		pairs := standardNeighbours(k, 4, length)
-		worst := func(l drawn, epsilon float64) float64 {
-			largest := 0.0
-			for _, pair := range pairs {
-				largest = max(largest, l.hockeyStick(pair[0], pair[1], epsilon), l.hockeyStick(pair[1], pair[0], epsilon))
-			}
-			return largest
-		}
 		for _, s := range []struct{ epsilon, delta float64 }{{0.5, 1e-2}, {1, 1e-6}, {2, 1e-3}} {
 			t.Run(fmt.Sprintf("k=%d/epsilon=%v/delta=%v", k, s.epsilon, s.delta), func(t *testing.T) {
-				d := noiseFor(s.epsilon)
 				tau := thresholds.FreedThreshold(k, s.epsilon, s.delta)
-				exact := worst(drawn{noise: d, tau: tau}, s.epsilon)
-				require.LessOrEqual(t, exact, s.delta)
-				require.InEpsilon(t, math.Exp(thresholds.FreedDelta(k, s.epsilon, float64(tau))), exact, 1e-9, "the formula is attained")
-				require.Greater(t, worst(drawn{noise: d, tau: tau - 1}, s.epsilon), s.delta, "one lower must not be private")
-				half := dptest.OK(noise.NewDiscreteLaplace(d.Scale() / 2))(t)
-				require.Greater(t, worst(drawn{noise: half, tau: tau}, s.epsilon), s.delta, "half the noise must not be private")
-				if k > 1 {
+				l, formula := drawn{noiseFor(s.epsilon), tau}, math.Exp(thresholds.FreedDelta(k, s.epsilon, float64(tau)))
+				if exact := l.exactly(t, pairs, s.epsilon, s.delta, formula, true); k > 1 {
 					require.Greater(t, exact, keptDelta(k, s.epsilon, tau), "more than with zeros kept")
 				}
 			})

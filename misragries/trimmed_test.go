@@ -13,74 +13,6 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// servers are the sketches of streams on several servers.
-type servers struct {
-	params      Params
-	calibration calibration
-	sketches    []*sketch.Sketch[int]
-	truth       map[int]float64
-	decrements  float64
-}
-
-// serve counts n elements of each server, Zipf keys or those of the function.
-func serve(t *testing.T, p Params, sizes []int, key func(i int) int) servers {
-	t.Helper()
-	p, c, err := p.check(summed)
-	require.NoError(t, err)
-	s := servers{params: p, calibration: c, truth: map[int]float64{}}
-	i := 0
-	for _, n := range sizes {
-		one := sketch.New[int](p.Counters)
-		for range n {
-			one.Add(key(i))
-			s.truth[key(i)]++
-			i++
-		}
-		s.sketches = append(s.sketches, one)
-		s.decrements += float64(one.Decrements())
-	}
-	return s
-}
-
-// release returns a release of the sum, and the units and W before the noise of the keys.
-func (s servers) release(src *noise.Source) (h *Histogram[int], units map[int]int64, w int64) {
-	units = map[int]int64{}
-	for _, one := range s.sketches {
-		held := prepare(src, s.calibration, s.params.Counters, one)
-		for _, c := range held.counters {
-			units[c.Key] += c.Count
-		}
-		w += held.lost
-	}
-	var all []counter[int]
-	for key, count := range units {
-		all = append(all, counter[int]{Key: key, Count: count})
-	}
-	sketch.Sort(all)
-	return release(src, s.params, s.calibration, len(s.sketches), contents[int]{counters: all, lost: w}), units, w
-}
-
-// top returns the n most frequent keys.
-func (s servers) top(n int) []int {
-	keys := make([]int, 0, len(s.truth))
-	for key := range s.truth {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(a, b int) int {
-		if s.truth[a] != s.truth[b] {
-			return int(s.truth[b] - s.truth[a])
-		}
-		return a - b
-	})
-	return keys[:min(n, len(keys))]
-}
-
-// zipfOf returns Zipf keys of exponent 1.1 by their places in a stream.
-func zipfOf(n int) func(i int) int {
-	keys := dptest.ZipfKeys(n, 1<<20)
-	return func(i int) int { return int(keys[i%n]) }
-}
-
 // Hidden95 has the noise of the private shifts of all servers: at 95 % Laplace noise reaches 1.63
 // standard deviations, a sum of many 1.65. Where the j smallest counters are unused nothing else is
 // lost, so a key of that count is shown.
@@ -92,45 +24,20 @@ func TestHidden95HasAllShifts(t *testing.T) {
 	deviation := math.Sqrt(c.noise().Variance()+m*discreteLaplace(c.Shift).Variance()) / c.per
 	require.InEpsilon(t, 1.64, (row.Hidden95-row.Threshold-row.Bias)/deviation, 0.03)
 
-	var sizes []int
-	for i := range m {
-		sizes = append(sizes, (int(math.Ceil(row.Hidden95))+i)/m)
+	sketches := make([][]counter[int], m)
+	for i := range sketches {
+		sketches[i] = []counter[int]{{Key: 7, Count: int64(int(math.Ceil(row.Hidden95))+i) / m}}
 	}
-	s := serve(t, p, sizes, func(int) int { return 7 })
+	s := hold(t, p, summed, 0, sketches...)
 	var src noise.Source
 	const n, least = 4000, 0.92
 	shown := 0
 	for range n {
-		h, _, _ := s.release(&src)
-		shown += h.Len()
+		shown += s.release(&src).Len()
 	}
 	// Chernoff: the chance of a share `least` or less where p is .95, e^{−n·KL}.
 	dptest.Alarm(t, math.Exp(-n*(least*math.Log(least/0.95)+(1-least)*math.Log((1-least)/0.05))))
 	require.GreaterOrEqual(t, float64(shown), least*n)
-}
-
-// A sum of servers of very different sizes is read by the mean of what the sketches lost: that is
-// no worse than the upper end, where the key is in the same share on each.
-func TestEvenSpreadOfUnequalServers(t *testing.T) {
-	var sizes []int
-	for i := range 20 {
-		sizes = append(sizes, 100_000/(i+1))
-	}
-	p := Params{Counters: 256, Epsilon: 1, Delta: 1e-6}
-	s := serve(t, p, sizes, zipfOf(360_000))
-	var src noise.Source
-	even, upper := 0.0, 0.0
-	for range 5 {
-		h, _, _ := s.release(&src)
-		for _, key := range s.top(60) {
-			if v, found := h.find(key); found {
-				even += math.Abs(h.Estimate(key) - s.truth[key])
-				upper += math.Abs(v + h.calibration.counts(h.lost) - s.truth[key])
-			}
-		}
-	}
-	t.Logf("even spread %.0f, upper end %.0f", even, upper)
-	require.LessOrEqual(t, even, upper)
 }
 
 // Units below R count as R with the probability of the kernel, else as nothing; others stay. Then

@@ -93,7 +93,7 @@ func (b *UserBuilder[K]) Merge(other *UserBuilder[K]) error {
 		case b.params != other.params:
 			return check.MismatchError("misragries", "Params", b.params, other.params)
 		case !b.calibration.together:
-			return check.ParamsError("misragries", "Method", b.params.Method,
+			return bad("Method", b.params.Method,
 				"SparseVector, or PureUniverse with more MaxElements, in both UserBuilders that are to be merged: by these Params they are "+b.calibration.method.String()+" of single keys")
 		}
 		s.sketch.Merge(o.sketch, b.params.Counters)

@@ -129,13 +129,7 @@ func TestAnEventIsPrivateExactly(t *testing.T) {
 			return slices.Concat(eventNeighbours(k, most, dptest.Full(4, 2), nil), eventNeighbours(k, most, 2, repeat(int(l.tau)+9)))
 		}
 		known, beyond := pairs(m), pairs(2*m)
-		worst := func(l drawn, pairs [][2]*reference[int]) (largest float64) {
-			for _, pair := range pairs {
-				largest = max(largest, l.hockeyStick(pair[0], pair[1], epsilon), l.hockeyStick(pair[1], pair[0], epsilon))
-			}
-			return largest
-		}
-		exact := worst(l, known)
+		exact := l.worst(known, epsilon)
 		require.LessOrEqual(t, exact, p.Delta, "k = %d", k)
 		require.Greater(t, exact, p.Delta/4, "far below: nothing is seen here")
 		t.Logf("k = %d: %d classes, δ = %.3g of %v", k, len(known), exact, p.Delta)
@@ -143,9 +137,9 @@ func TestAnEventIsPrivateExactly(t *testing.T) {
 		alone := p
 		alone.MaxElements = 1
 		one := lawOf(alone)
-		require.Greater(t, worst(drawn{one.noise(), l.tau}, known), p.Delta, "noise of one element")
-		require.Greater(t, worst(drawn{l.noise, one.Threshold}, known), p.Delta, "threshold of one element")
-		require.Greater(t, worst(l, beyond), p.Delta, "events of more than MaxElements")
+		require.Greater(t, drawn{one.noise(), l.tau}.worst(known, epsilon), p.Delta, "noise of one element")
+		require.Greater(t, drawn{l.noise, one.Threshold}.worst(known, epsilon), p.Delta, "threshold of one element")
+		require.Greater(t, l.worst(beyond, epsilon), p.Delta, "events of more than MaxElements")
 	}
 }
 

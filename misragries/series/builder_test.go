@@ -202,61 +202,6 @@ func TestKnownKeysArePublic(t *testing.T) {
 	}
 }
 
-// Without noise all published counts are those of the stream: in each node of the steps in which a
-// key is known, and before it in those of a discovery node in which it is not.
-func TestCounts(t *testing.T) {
-	for _, p := range []Params{
-		{Epsilon: 1, Delta: 0.1, Spans: spansOf(1, 2, 6), Discovery: spansOf(2, 4, 8)},
-		{Epsilon: 1, Delta: 0.1, Spans: spansOf(1, 3), Discovery: spansOf(1, 2), Retire: 12},
-		{Epsilon: 1, Delta: 0.1, Spans: spansOf(1, 3), Discovery: spansOf(2, 12), MaxKnown: 3},
-	} {
-		rng := rand.New(rand.NewPCG(5, 6))
-		b := dptest.OK(New[int](p))(t)
-		s := held(b)
-		s.draw = quiet{9}
-		var counts []map[int]int
-		knownAt := func(x, at int) bool { return false }
-		var slicesOf []*Slice[int]
-		for now := range 48 {
-			m := map[int]int{}
-			for range 30 {
-				x := rng.IntN(1+rng.IntN(12)) + now/16
-				m[x]++
-				b.Add(x)
-			}
-			counts = append(counts, m)
-			r := dptest.OK(b.Step())(t)
-			slicesOf = append(slicesOf, r)
-			knownAt = func(x, at int) bool {
-				_, ok := slices.BinarySearch(slicesOf[at].keys, x)
-				return ok
-			}
-			for l, values := range r.values {
-				for i, x := range r.keys {
-					sum := 0
-					for at := max(now+1-p.normal().Spans[l], r.since[i]); at <= now; at++ {
-						require.True(t, knownAt(x, at))
-						sum += counts[at][x]
-					}
-					require.EqualValues(t, sum, values[i])
-				}
-			}
-			for d := range r.discoveries() {
-				for _, f := range append(d.late, d.fresh...) {
-					sum := 0
-					for at := now + 1 - d.span; at <= now; at++ {
-						if !knownAt(f.key, at) {
-							sum += counts[at][f.key]
-						}
-					}
-					require.EqualValues(t, sum, f.count, "step %d, key %d", now, f.key)
-				}
-			}
-		}
-		require.NotEmpty(t, slicesOf[47].keys)
-	}
-}
-
 // A state that is restored goes on as the Builder it is of; one behind is refused, and with it all
 // that is no state.
 func TestPrivateState(t *testing.T) {

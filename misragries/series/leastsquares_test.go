@@ -98,51 +98,6 @@ func TestFitIsLeastSquares(t *testing.T) {
 	}
 }
 
-// No choice of nodes, added or taken away, is smaller: all choices of a small tree are tried.
-func TestFewest(t *testing.T) {
-	spans, steps := []int{1, 2, 6}, 6
-	var nodes []uint // as sets of steps
-	for _, span := range spans {
-		for start := 0; start < steps; start += span {
-			nodes = append(nodes, (1<<span-1)<<start)
-		}
-	}
-	for from := range steps {
-		for to := from + 1; to <= steps; to++ {
-			want := make([]int, steps)
-			for i := from; i < to; i++ {
-				want[i] = 1
-			}
-			least := math.MaxInt
-			var try func(i, used int, sum [6]int)
-			try = func(i, used int, sum [6]int) {
-				if used >= least {
-					return
-				}
-				if i == len(nodes) {
-					for t, x := range sum {
-						if x != want[t] {
-							return
-						}
-					}
-					least = used
-					return
-				}
-				for sign := -1; sign <= 1; sign++ {
-					next := sum
-					for t := range next {
-						next[t] += sign * int(nodes[i]>>t&1)
-					}
-					try(i+1, used+sign*sign, next)
-				}
-			}
-			try(0, 0, [6]int{})
-			f := leastSquares{spans: spans, vars: wholes(spans), until: steps, from: from, to: to}
-			require.Equal(t, least, f.fewest().nodes, "%d to %d", from, to)
-		}
-	}
-}
-
 // The tail of a sum of discrete Laplace variables is that of the convolution.
 func TestLaplaceSum(t *testing.T) {
 	for _, b := range []float64{0.3, 1, 4} {

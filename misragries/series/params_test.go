@@ -30,6 +30,14 @@ func TestThresholds(t *testing.T) {
 	sketched := plain
 	sketched.Counters, sketched.Discovery = 1024, spansOf(24)
 	require.Equal(t, 17., dptest.OK(sketched.Plan())(t).Threshold)
+	users := plain
+	users.MaxElements = 20
+	plan := dptest.OK(users.Plan())(t)
+	require.Equal(t, 2231., plan.Threshold)
+	// the table of the page
+	for steps, want := range map[int]float64{1: 228, 24: 527, 168: 677, 720: 782} {
+		require.InDelta(t, want, plan.StdErr(steps), 0.5)
+	}
 	require.Zero(t, dptest.OK((Params{Epsilon: 1, Dim: 3}).Plan())(t).Threshold)
 	require.ErrorIs(t, dptest.Err(Params{}.Plan()), ErrParams)
 }
@@ -150,45 +158,41 @@ func bigExp(x float64) *big.Float {
 	return sum
 }
 
-func TestGuarantee(t *testing.T) {
-	require.Equal(t, "ε = 1, δ = 1e-6 for one element, added or removed", plain.Guarantee().String())
-	users := plain
-	users.MaxElements = 3
-	require.Equal(t, "ε = 1, δ = 1e-6 for one user within any 168 steps (at most 3 elements), added or removed", users.Guarantee().String())
-	require.Equal(t, "ε = 1 for one element, added or removed", Params{Epsilon: 1, Dim: 5}.Guarantee().String())
-	require.Equal(t, budget.Guarantee{}, Params{Epsilon: 1}.Guarantee())
-	// A ledger takes it once, and not for whom it does not protect.
-	l := dptest.OK(budget.NewLedger(1, 1e-6, budget.UserWithin(168, 3, budget.AddRemove)))(t)
-	require.ErrorIs(t, l.Spend(plain.Guarantee()), budget.ErrMismatch)
-	require.NoError(t, l.Spend(users.Guarantee()))
-	require.ErrorIs(t, l.Spend(users.Guarantee()), budget.ErrBudget)
-}
-
 func TestInvalidParams(t *testing.T) {
+	dptest.Params(t, "series", plain, map[string][]any{
+		"Epsilon":     {0, -1, 1025},
+		"Delta":       {0, -1, 1},
+		"Spans":       {spansOf(2, 4), spansOf(1, 4, 6), spansOf(1, 4, 4), spansOf(1, 1), spansOf(1, 0, 4), spansOf(1, -4), spansOf(0, 4), spansOf(1, 1<<21)},
+		"Discovery":   {spansOf(-1), spansOf(5, 7), spansOf(0, 7)},
+		"Counters":    {-1, maxCounters + 1},
+		"MaxKnown":    {-1, maxKnown + 1},
+		"Retire":      {-1, maxRetire + 1},
+		"MaxElements": {-1, maxElements + 1},
+		"Burst":       {-1, 1, maxElements + 1},
+		"Dim":         {-1, 5, maxElements + 1},
+	}, map[string]func(Params) error{
+		"New": func(p Params) error {
+			b, err := New[int](p)
+			require.Equal(t, err == nil, p.Guarantee().Promises())
+			require.True(t, b == nil || b.Guarantee().Equal(p.Guarantee()))
+			return err
+		},
+		"NewTimeline": func(p Params) error { return dptest.Err(NewTimeline[int](p)) },
+		"Plan":        func(p Params) error { return dptest.Err(p.Plan()) },
+	})
 	for _, p := range []Params{
-		{}, {Epsilon: 1}, {Epsilon: math.NaN(), Delta: 1e-6}, {Epsilon: -1, Delta: 1e-6}, {Epsilon: math.Inf(1), Delta: 1e-6}, {Epsilon: 1, Delta: 1}, {Epsilon: 1, Delta: -1},
-		{Epsilon: 1, Delta: math.NaN()}, {Epsilon: 1, Delta: 1e-6, Spans: spansOf(2, 4)}, {Epsilon: 1, Delta: 1e-6, Spans: spansOf(1, 4, 6)}, {Epsilon: 1, Delta: 1e-6, Spans: spansOf(1, 4, 4)},
-		{Epsilon: 1, Delta: 1e-6, Spans: spansOf(1, 1)}, {Epsilon: 1, Delta: 1e-6, Spans: spansOf(1, 0, 4)}, {Epsilon: 1, Delta: 1e-6, Spans: spansOf(1, -4)}, {Epsilon: 1, Delta: 1e-6, Spans: spansOf(0, 4)},
-		{Epsilon: 1, Delta: 1e-6, Spans: spansOf(1, 1<<21)}, {Epsilon: 1, Delta: 1e-6, Discovery: spansOf(-1)}, {Epsilon: 1, Delta: 1e-6, Discovery: spansOf(5, 7)}, {Epsilon: 1, Delta: 1e-6, Discovery: spansOf(0, 7)},
-		{Epsilon: 1, Delta: 1e-6, Counters: -1}, {Epsilon: 1, Delta: 1e-6, Counters: maxCounters + 1}, {Epsilon: 1, Delta: 1e-6, MaxKnown: -1}, {Epsilon: 1, Delta: 1e-6, MaxKnown: maxKnown + 1},
-		{Epsilon: 1, Delta: 1e-6, Retire: -1}, {Epsilon: 1, Delta: 1e-6, Retire: maxRetire + 1}, {Epsilon: 1, Delta: 1e-6, MaxElements: -1}, {Epsilon: 1, Delta: 1e-6, MaxElements: maxElements + 1},
-		{Epsilon: 1, Dim: -1}, {Epsilon: 1, Dim: maxElements + 1}, {Epsilon: 1, Dim: 5, Delta: 1e-6}, {Epsilon: 1, Dim: 5, Discovery: spansOf(24)}, {Epsilon: 1, Dim: 5, Counters: 3},
-		{Epsilon: 1, Dim: 5, MaxKnown: 3}, {Epsilon: 1, Dim: 5, Retire: 3}, {Epsilon: 0x1p-30, Delta: 1e-6, MaxElements: maxElements, Spans: spansOf(1, 2, 4, 8)},
-		{Epsilon: 1024, Delta: 1e-290, MaxElements: 2}, {Epsilon: 1, Delta: 1e-6, Burst: 1}, {Epsilon: 1, Delta: 1e-6, MaxElements: 2, Burst: -1},
-		{Epsilon: 1, Delta: 1e-6, MaxElements: 2, Burst: maxElements + 1},
+		{Epsilon: 1, Dim: 5, Delta: 1e-6}, {Epsilon: 1, Dim: 5, Discovery: spansOf(24)}, {Epsilon: 1, Dim: 5, Counters: 3}, {Epsilon: 1, Dim: 5, MaxKnown: 3}, {Epsilon: 1, Dim: 5, Retire: 3},
+		{Epsilon: 0x1p-30, Delta: 1e-6, MaxElements: maxElements, Spans: spansOf(1, 2, 4, 8)}, {Epsilon: 1024, Delta: 1e-290, MaxElements: 2}, {Epsilon: 1, Delta: 1e-6, MaxElements: 2, Burst: -1},
 	} {
 		require.ErrorIs(t, dptest.Err(New[int](p)), ErrParams, "%+v", p)
-		require.ErrorIs(t, dptest.Err(NewTimeline[int](p)), ErrParams)
 		require.Equal(t, budget.Guarantee{}, p.Guarantee())
 	}
 	require.ErrorIs(t, dptest.Err(New[string](Params{Epsilon: 1, Dim: 5})), ErrParams)
 	for _, p := range []Params{
-		plain, {Epsilon: 1024, Delta: 0.999}, {Epsilon: 0x1p-30, Delta: 1e-300}, {Epsilon: 1, Delta: 1e-6, Spans: spansOf(1), Discovery: spansOf(1)},
-		{Epsilon: 1, Delta: 1e-6, Spans: spansOf(1, 2, 4, 8, 16, 32, 64, 1<<20), Discovery: spansOf(1, 2, 4, 8, 16, 32, 64, 1<<20)}, {Epsilon: 1, Dim: 1, Delta: math.Copysign(0, -1)},
+		{Epsilon: 1024, Delta: 0.999}, {Epsilon: 0x1p-30, Delta: 1e-300}, {Epsilon: 1, Dim: 1, Delta: math.Copysign(0, -1)},
+		{Epsilon: 1, Delta: 1e-6, Spans: spansOf(1, 2, 4, 8, 16, 32, 64, 1<<20), Discovery: spansOf(1, 2, 4, 8, 16, 32, 64, 1<<20)},
 	} {
-		b := dptest.OK(New[int](p))(t)
-		require.True(t, b.Guarantee().Equal(p.Guarantee()) && p.Guarantee().Promises(), "%+v", p)
-		s := dptest.OK(b.Step())(t)
+		s := dptest.OK(dptest.OK(New[int](p))(t).Step())(t)
 		again, _ := dptest.RoundTrip(t, s)
 		require.Equal(t, s, again)
 	}

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"testing/cryptotest"
 
 	"github.com/stretchr/testify/require"
 
@@ -567,39 +566,6 @@ func TestCountedIsOfQuantiles(t *testing.T) {
 		require.InDelta(t, (1e6*steps-half[0])/(3e6*steps+half[1]), lo, 1e-12)
 		require.InDelta(t, (1e6*steps+half[0])/(3e6*steps-half[1]), hi, 1e-12)
 	}
-}
-
-// A thousand users come once in 16 hours each, for a year: a little more often than ten times in a
-// week. What is published of a week is .97 of all, of which the rule that was there before these
-// tokens counted .05. Noise and times are the same in every run.
-func TestAYearOfRegulars(t *testing.T) {
-	cryptotest.SetGlobalRandom(t, 1)
-	const users, every = 1000, 16
-	steps := 24 * 365
-	if !dptest.Long() {
-		steps = 24 * 70
-	}
-	p := Params{Epsilon: 1, Dim: 1, MaxElements: 10}
-	b, l := dptest.OK(New[int](p))(t), dptest.OK(NewTimeline[int](p))(t)
-	names := make([]string, users)
-	for i := range names {
-		names[i] = fmt.Sprint("user ", i)
-	}
-	key := []int{0}
-	for now := range steps {
-		for i := now % every; i < users; i += every {
-			b.AddFor(names[i], key)
-		}
-		require.NoError(t, l.Append(dptest.OK(b.Step())(t)))
-	}
-	w := dptest.OK(l.Window(steps-168, steps))(t)
-	truth := float64(users) * 168 / every
-	require.InEpsilon(t, 0.97, w.Estimate(0)/truth, 0.05)
-	lo, hi := w.Interval(0, 0.95)
-	require.Less(t, hi, truth, "it is of those that count")
-	require.Greater(t, lo, 0.85*truth)
-	lo, hi = w.Interval(1, 0.95)
-	require.True(t, lo == 0 && hi == 0, "outside of Dim nothing counts")
 }
 
 // A number of elements that a sketch would count for years is refused, whatever the key is: that a

@@ -19,7 +19,7 @@ type comparison struct {
 	ours   func(b *testing.B)
 	theirs func(b *testing.B)
 	check  func() error // an error unless both sides do what they are measured for
-	short  bool         // both sides are made by shortly or parts
+	short  bool         // both sides tell their least time
 }
 
 // side is what one side needs for a unit of work.

@@ -24,7 +24,7 @@ func TestRun(t *testing.T) {
 		"Laplace draw", "discrete Laplace draw", "Gaussian draw", "jump law at ε = 8, Release", "jump law at ε = 8, share", "randomized response",
 		"uint64 of 2^40 keys, k = 256 ", "uint64 of 2^40 keys, k = 1024 ", "uint64 of 2^40 keys, k = 4096 ",
 		"string of 2^40 keys, k = 256 ", "string of 2^40 keys, k = 1024 ", "string of 2^40 keys, k = 4096 ",
-		"uint64 of 2^20 keys, k = 1024 ", "string of 2^20 keys, k = 1024 ",
+		"uint64 of 2^20 keys, k = 1024 ", "string of 2^20 keys, k = 1024 ", "distinct uint64 keys", "k = 4096, add ", "k = 4096, merge ",
 		"histogram of 1000 integer keys, Release", "histogram of 1000 integer keys, Add and Release",
 		"alp, 200 entries, cached, Estimate ", "alp, 40000 entries, beyond the caches, Estimates ", "sparse vector of 1000 entries, Release",
 		"Toggle", "ToggleSlice", "Add of a slice", "16-byte strings, AddKey ", "stream of uint64 keys, Add", "size of a set", "size of a symmetric difference",

@@ -132,126 +132,6 @@ func further[K hashing.Key](t *testing.T, a, b *vector[K]) int {
 	return difference(t, a, b)
 }
 
-// program is what happens to a few sketches: an element comes to one, or one takes in another,
-// which is then not used again. The last sketch left is number 0.
-type program struct {
-	k, sketches int
-	steps       []mergeStep
-}
-
-type mergeStep struct {
-	sketch, key int
-	from        int // the sketch to merge, if not its own
-}
-
-// randomProgram has elements before, between and after the merges, in a random association.
-func randomProgram(rng *rand.Rand, k, sketches int) program {
-	p := program{k: k, sketches: sketches}
-	keys := rng.Perm(2*k + 2)[:1+rng.IntN(2*k+2)]
-	add := func(sketch, n int) {
-		for range rng.IntN(n + 1) {
-			p.steps = append(p.steps, mergeStep{sketch, keys[rng.IntN(len(keys))], sketch})
-		}
-	}
-	length := 1 + rng.IntN(4*k)
-	for i := range sketches {
-		add(i, length)
-	}
-	for alive := rng.Perm(sketches); len(alive) > 1; {
-		rng.Shuffle(len(alive), func(i, j int) { alive[i], alive[j] = alive[j], alive[i] })
-		to, from := alive[0], alive[1]
-		if from == 0 {
-			to, from = from, to
-		}
-		p.steps = append(p.steps, mergeStep{to, 0, from})
-		alive = append(alive[2:], to)
-		add(to, length/4)
-	}
-	return p
-}
-
-// run returns sketch 0, and the number of elements that came, without the given step.
-func (p program) run(skip int) (s *Sketch[int], elements int) {
-	sketches := make([]*Sketch[int], p.sketches)
-	for i := range sketches {
-		sketches[i] = New[int](p.k)
-	}
-	for i, step := range p.steps {
-		switch s := sketches[step.sketch]; {
-		case i == skip:
-		case step.from != step.sketch:
-			s.merge(sketches[step.from])
-		default:
-			s.Add(step.key)
-			elements++
-		}
-	}
-	return sketches[0], elements
-}
-
-// On random programs and their neighbours: merge is its definition, (a) c ≤ f ≤ c + D and (k+1)·D ≤
-// N − Σc, and (b) (A) or (B), in at most k counters (Corollary 18, and D besides).
-func TestMergeOfRandomNeighbours(t *testing.T) {
-	rng := rand.New(rand.NewPCG(21, 22))
-	runs := dptest.Full(100_000, 4_000)
-	changes := map[string]int{}
-	for n := range runs {
-		k := 1 + rng.IntN(6)
-		if n%8 == 0 {
-			k = 1 + rng.IntN(64)
-		}
-		p := randomProgram(rng, k, 2+rng.IntN(5))
-		skip := rng.IntN(len(p.steps) + 1)
-		if skip < len(p.steps) && p.steps[skip].from != p.steps[skip].sketch {
-			skip = len(p.steps)
-		}
-		whole, elements := p.run(-1)
-		less, fewer := p.run(skip)
-		a, b := whole.vector(), less.vector()
-		changed := further(t, a, b)
-		switch {
-		case changed > 1 && changed < k:
-			changes["some"]++
-		case changed == k && k > 1:
-			changes["all"]++
-		case changed == 0 && elements != fewer:
-			changes["none"]++
-		}
-		f := map[int]uint64{}
-		reference := make([]*vector[int], p.sketches)
-		for i := range reference {
-			reference[i] = newVector[int](k)
-		}
-		for _, step := range p.steps {
-			if step.from != step.sketch {
-				reference[step.sketch].merge(reference[step.from])
-				continue
-			}
-			f[step.key]++
-			reference[step.sketch].merge(&vector[int]{k, map[int]uint64{step.key: 1}, 0})
-		}
-		if !maps.Equal(reference[0].c, a.c) || reference[0].d != a.d {
-			t.Fatalf("%v, want %v", a, reference[0])
-		}
-		sum := uint64(0)
-		for key, count := range f {
-			c := a.c[key]
-			sum += c
-			if c > count || count > c+a.d {
-				t.Fatalf("count %d, counter %d, D = %d", count, c, a.d)
-			}
-		}
-		require.LessOrEqual(t, uint64(k+1)*a.d, uint64(elements)-sum)
-		if n%100 == 0 {
-			sound(t, whole, k)
-		}
-	}
-	t.Log(changes)
-	for _, kind := range []string{"some", "all", "none"} { // beyond Lemma 8
-		require.Positive(t, changes[kind], kind)
-	}
-}
-
 // (b) on all neighbouring streams over 4 keys up to length 6, each merged with a few others, from
 // either side, and an element more.
 func TestMergeOfAllShortNeighbours(t *testing.T) {
@@ -360,7 +240,6 @@ func (a shard) merge(t *testing.T, b shard) shard {
 // 64 shards in a chain, a tree and a random association: c ≤ f ≤ c + D, D ≤ N/(k+1), with elements
 // that come after the merges as well.
 func TestMergeOfShards(t *testing.T) {
-
 	const k, length, late = 100, 2000, 10
 	rng := rand.New(rand.NewPCG(25, 26))
 	zipf := rand.NewZipf(rng, 1.2, 1, 1<<20)
@@ -493,31 +372,4 @@ func TestMergeSaturates(t *testing.T) {
 	}
 	require.Equal(t, []Counter[int]{{1, Limit}, {2, Limit}}, self.Positive())
 	require.Equal(t, uint64(Limit), self.decrements)
-}
-
-func TestLargest(t *testing.T) {
-	rng := rand.New(rand.NewPCG(27, 28))
-	for range 2000 {
-		values := make([]uint64, 1+rng.IntN(300))
-		shift := rng.IntN(64)
-		for i := range values {
-			values[i] = rng.Uint64() >> shift
-		}
-		sorted := slices.Sorted(slices.Values(values))
-		n := 1 + rng.IntN(len(values))
-		require.Equal(t, sorted[len(sorted)-n], largest(values, n))
-	}
-	require.Zero(t, largest(make([]uint64, 4), 4))
-}
-
-func TestPositiveIsCountersWithoutZeros(t *testing.T) {
-	rng := rand.New(rand.NewPCG(29, 30))
-	for range 200 {
-		s := New[int](1 + rng.IntN(10))
-		for range rng.IntN(60) {
-			s.Add(rng.IntN(20))
-		}
-		want := slices.DeleteFunc(s.Counters(), func(c Counter[int]) bool { return c.Count == 0 })
-		require.Equal(t, want, s.Positive())
-	}
 }

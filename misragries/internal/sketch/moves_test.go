@@ -74,15 +74,19 @@ func TestReducedSensitivityAfterMerges(t *testing.T) {
 	}
 }
 
-// The witness for every k: k keys at 1 and one element of another key more, merged with a sketch of
-// large counters that shares half of the keys.
+// The witnesses for every k: k keys at 1, and one element of one of them more; or of another key,
+// where both are merged with a sketch of large counters that shares half of the keys.
 func TestReducedSensitivityIsAttained(t *testing.T) {
 	for k := 1; k <= 64; k++ {
-		low, high, common := New[int](k), New[int](k), New[int](k)
+		low, high, common, more := New[int](k), New[int](k), New[int](k), New[int](k)
 		for key := range k {
 			low.Add(key)
 			high.Add(key)
+			more.Add(key)
 		}
+		more.Add(k / 2)
+		units, _ := apartInUnits(low, more, k)
+		require.EqualValues(t, 2*k-1, units, "k = %d", k)
 		high.Add(k)
 		m := (k + 1) / 2
 		for key := m; key < k+m; key++ { // k keys, k − m of the first

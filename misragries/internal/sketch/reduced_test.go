@@ -72,41 +72,6 @@ func TestReducedSensitivityExactly(t *testing.T) {
 	}
 }
 
-func TestReducedSensitivityOfRandomStreams(t *testing.T) {
-	rng := rand.New(rand.NewPCG(31, 32))
-	pairs := 100_000
-	if !dptest.Long() {
-		pairs = 5_000
-	}
-	for range pairs {
-		k := 1 + rng.IntN(1+rng.IntN(64))
-		stream := make([]int, 1+rng.IntN(3*k+3))
-		universe := k + 1 + rng.IntN(k+1)
-		for i := range stream {
-			stream[i] = min(rng.IntN(universe), rng.IntN(universe))
-		}
-		skip := rng.IntN(len(stream))
-		var sides [2][]Counter[int]
-		for side, stream := range [][]int{stream, slices.Concat(stream[:skip], stream[skip+1:])} {
-			s := New[int](k)
-			for _, key := range stream {
-				s.Add(key)
-			}
-			sides[side] = Reduced(s.Counters(), k)
-		}
-		require.LessOrEqual(t, step(t, k, sides[0], sides[1]), int64(2*k-1))
-	}
-	for k := 1; k <= 64; k++ { // attained
-		ones := make([]Counter[int], k)
-		for i := range ones {
-			ones[i] = Counter[int]{i, 1}
-		}
-		twos := slices.Clone(ones)
-		twos[rng.IntN(k)].Count = 2
-		require.Equal(t, int64(2*k-1), step(t, k, Reduced(twos, k), Reduced(ones, k)))
-	}
-}
-
 // The result is exact, or 2⁶² where it is above, for all counters; and neighbours stay neighbours
 // there.
 func TestReducedSaturates(t *testing.T) {

@@ -2,7 +2,6 @@ package sketch
 
 import (
 	"cmp"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -51,59 +50,6 @@ func TestSketchIsAlgorithm1OnAllShortStreams(t *testing.T) {
 		if k == 1 || dptest.Long() {
 			extend(0)
 		}
-	}
-}
-
-func TestSketchIsAlgorithm1OnRandomStreams(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	for range dptest.Full(300, 60) {
-		k, universe := 1+rng.IntN(40), uint64(1+rng.IntN(120))
-		zipf := rand.NewZipf(rng, 1.01+rng.Float64(), 1, universe)
-		stream := make([]uint64, rng.IntN(3000))
-		words := make([]string, len(stream))
-		for i := range stream {
-			stream[i] = zipf.Uint64() * 0x9e3779b97f4a7c15
-			words[i] = fmt.Sprint(stream[i] % 1000)
-		}
-		agree(t, k, stream, false)
-		agree(t, k, words, false)
-		agree(t, k, stream[:min(len(stream), 200)], true)
-	}
-}
-
-// Growth of the table from its initial size, and a stream of distinct keys only.
-func TestSketchGrows(t *testing.T) {
-	s := New[uint64](5000)
-	for i := range uint64(12_000) {
-		s.Add(i % 4900)
-		s.Add(i % 7)
-	}
-	require.Len(t, s.entries, 4900)
-	require.Zero(t, s.decrements)
-	distinct := New[int](100)
-	for i := range 101 * 50 {
-		distinct.Add(i)
-	}
-	require.EqualValues(t, 50, distinct.decrements)
-	require.Empty(t, distinct.entries)
-	require.Len(t, distinct.Counters(), 100, "all counters are kept at zero")
-}
-
-// The positive counters and n determine the number of decrements: n = Σc + (k+1)·D, on which the
-// privacy proof rests.
-func TestDecrementsFollowFromTheCounters(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
-	for range 200 {
-		k, n := 1+rng.IntN(20), rng.IntN(2000)
-		s := New[int](k)
-		for range n {
-			s.Add(rng.IntN(k * 3))
-		}
-		sum := int64(0)
-		for _, c := range s.Counters() {
-			sum += c.Count
-		}
-		require.EqualValues(t, n, sum+int64(k+1)*int64(s.decrements))
 	}
 }
 
@@ -173,21 +119,6 @@ func FuzzSketch(f *testing.F) {
 		}
 		agree(t, 1+int(k%16), stream, false)
 	})
-}
-
-// The order in which a sketch happens to hold its entries depends on the stream; what it returns
-// does not.
-func TestCountersAreSorted(t *testing.T) {
-	s := New[string](10)
-	for _, key := range []string{"d", "a", "c", "b", "a", "d", ""} {
-		s.Add(key)
-	}
-	require.True(t, slices.IsSortedFunc(s.Counters(), func(a, b Counter[string]) int {
-		if a.Key < b.Key {
-			return -1
-		}
-		return 1
-	}))
 }
 
 // swift is Algorithm 1 with the zero keys in a queue, sorted at each decrement, instead of a
