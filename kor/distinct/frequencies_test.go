@@ -176,7 +176,8 @@ func mul(a, b uint64) (hi, lo uint64) {
 // The numbers of cells have noise for half of ε, and so has the number of ones. False-reject
 // probability 4e-10.
 func TestFrequenciesHaveTheLaw(t *testing.T) {
-	half := dptest.OK(tiny.frequencies())(t)
+	half, _, err := tiny.frequencies()
+	require.NoError(t, err)
 	var users []float64
 	noisy(t, half, func() numbers {
 		f := dptest.OK(frequencyBuilder(t, tiny, 9).Release())(t)
@@ -272,8 +273,8 @@ func TestSharesAccuracy(t *testing.T) {
 
 // simulatedFrequencies is a release for users of whom the given fractions come 1, 2, … times.
 func simulatedFrequencies(t testing.TB, p Params, rng *rand.Rand, users int, shares []float64) *Frequencies {
-	half := dptest.OK(p.frequencies())(t)
-	law := dptest.OK(half.classLaw())(t)
+	half, law, err := p.frequencies()
+	require.NoError(t, err)
 	n, full := make(numbers, len(shares)+2), map[int]bool{}
 	for range users {
 		full[rng.IntN(cellsEach*p.Cells)] = true
@@ -298,9 +299,7 @@ func simulatedFrequencies(t testing.TB, p Params, rng *rand.Rand, users int, sha
 // nearestShares is what was released before: the nearest numbers that are at least 0 and 1 in all,
 // which lowers all by the same.
 func nearestShares(x []float64) []float64 {
-	fit := make([]float64, len(x))
-	nearestOfSum(fit, x, slices.Repeat([]float64{1}, len(x)), 1)
-	return fit
+	return nearestOfSum(x, slices.Repeat([]float64{1}, len(x)), 1)
 }
 
 // Of 30 classes of which noise hides most, errors of the mean frequency, of AtLeast and of the

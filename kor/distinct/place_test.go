@@ -12,6 +12,9 @@ import (
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
+// split returns the cell of a key and f.
+func (h *placement) split(key uint64) (cell, f uint64) { return bits.Mul64(h.cells, h.word(key)) }
+
 // at returns the word and the bit of a key.
 func (h *placement) at(key uint64) (word, bit uint64) {
 	cell, f := h.split(key)
