@@ -175,8 +175,8 @@ func TestCohortsHaveTheLaw(t *testing.T) {
 	noisy(t, half, func() numbers { return append(visits(), visits()...) })
 }
 
-// releasedCohorts releases the cohorts of keys that come on the first day, the second, and so on.
-func releasedCohorts(t testing.TB, p Params, on [][]uint64) *Cohorts {
+// cohortsOn returns the builder of keys that come on the first day, the second, and so on.
+func cohortsOn(t testing.TB, p Params, on [][]uint64) *CohortBuilder {
 	b := cohortBuilder(t, p, len(on))
 	for i, keys := range on {
 		if i > 0 {
@@ -184,7 +184,12 @@ func releasedCohorts(t testing.TB, p Params, on [][]uint64) *Cohorts {
 		}
 		b.Add(keys...)
 	}
-	return dptest.OK(b.Release())(t)
+	return b
+}
+
+// releasedCohorts releases them.
+func releasedCohorts(t testing.TB, p Params, on [][]uint64) *Cohorts {
+	return dptest.OK(cohortsOn(t, p, on).Release())(t)
 }
 
 // simulatedCohorts are users with a first day in 1, …, 14, half on day 1, who come back each day
