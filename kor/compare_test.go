@@ -126,33 +126,6 @@ func TestUnboundedIntervals(t *testing.T) {
 	require.True(t, lo == 0 && math.IsInf(hi, 1))
 }
 
-// A sketch with itself: the XOR has no noise and is known to be empty, and the two sizes are one.
-func TestCardinalityOfASketchWithItself(t *testing.T) {
-	for _, share := range []float64{0, 0.5} {
-		p := Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}, CountShare: share}
-		s := released(t, p, run(0, 40)...)
-		s.bits[0] = 0x0f0f // state, not chance
-		total := s.Total()
-		lo, hi := total.Interval(0.9)
-		same := dptest.OK(Compare(s, s))(t)
-		for name, c := range map[string]Cardinality{"union": same.Union(), "intersection": same.Intersection()} {
-			require.InDelta(t, total.Estimate(), c.Estimate(), 1e-9, name)
-			low, high := c.Interval(0.9)
-			require.True(t, low <= high, "%s: [%v, %v]", name, low, high)
-			require.NotContains(t, c.String(), "NaN")
-			if share == 0 {
-				require.InEpsilon(t, total.StdErr(), c.StdErr(), 1e-9, name)
-				require.InDelta(t, lo, low, 1e-6, name)
-				require.InDelta(t, hi, high, 1e-6, name)
-			}
-		}
-		for _, d := range []Cardinality{same.OnlyA(), same.OnlyB()} {
-			require.InDelta(t, 0, d.Estimate(), 1e-9)
-			require.GreaterOrEqual(t, d.StdErr(), 0.0)
-		}
-	}
-}
-
 // The maximum of the likelihood can lie past the last point of the grid, x = 2^{L+2}: the upper end
 // is beyond it, not before.
 func TestIntervalPastTheGrid(t *testing.T) {

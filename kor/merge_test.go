@@ -90,25 +90,6 @@ func (r *release) equal(o *release) bool {
 		slices.Equal(r.parts, o.parts) && slices.Equal(r.bits, o.bits)
 }
 
-// After it too: releases that are in a sketch twice cancel, with their noise.
-func TestAlgebraOfReleases(t *testing.T) {
-	a, b, c := released(t, small, run(0, 30)...), released(t, small, run(10, 50)...), released(t, small, run(0, 5)...)
-	require.True(t, same(difference(t, a, b), difference(t, b, a)))
-	require.True(t, same(difference(t, difference(t, a, b), c), difference(t, a, difference(t, b, c))))
-	require.True(t, same(difference(t, difference(t, a, b), b), a))
-	require.True(t, same(difference(t, difference(t, a, b), difference(t, b, c)), difference(t, a, c)))
-	three := dptest.OK(XOR(a, b, c))(t)
-	require.True(t, same(three, difference(t, difference(t, a, b), c)))
-	one := dptest.OK(XOR(a))(t)
-	require.True(t, same(one, a))
-	nothing := difference(t, a, a)
-	require.Zero(t, nothing.Estimate())
-	lo, hi := nothing.Interval(0.99)
-	require.True(t, lo == 0 && hi == 0 && nothing.Releases() == 0 && nothing.flipProb() == 0 && nothing.StdErr() == 0)
-	require.True(t, math.IsInf(nothing.Guarantee().EpsilonAt(0), 1))
-	require.True(t, same(difference(t, nothing, b), b))
-}
-
 // A sketch XORed with itself is exactly empty, and says so without a −0: its set and that of the
 // other are one, so the difference is 0, and the union and the intersection are the set, by its
 // count or its sketch.

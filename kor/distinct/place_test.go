@@ -120,28 +120,3 @@ func TestEveryAdd(t *testing.T) {
 		}
 	}
 }
-
-// All ways to place a key agree, and levels and cells are independent: χ² of the places of a run.
-func TestPlaces(t *testing.T) {
-	const cells, levels, keys = 17, 11, 1 << 19
-	for _, levels := range []int{1, 2, 8, 9, 11, 64} {
-		one, flat := newPlacement(hashing.Seed{3}, cells, 1, levels), newPlacement(hashing.Seed{3}, cells, cells, levels)
-		table, again := make([]uint64, levels), make([]uint64, levels)
-		for key := range uint64(5000) {
-			word, bit := one.at(key)
-			again[word] |= bit
-			one.set(table, key)
-			require.Equal(t, again, table)
-			require.Equal(t, word*cells+uint64(bits.TrailingZeros64(bit)), flat.cell(key))
-		}
-	}
-	place := newPlacement(hashing.Seed{3}, cells, cells, levels)
-	counts, expected := make([]int64, cells*levels+1), make([]float64, cells*levels)
-	for key := range uint64(keys) {
-		counts[place.cell(key)]++
-	}
-	for i := range expected {
-		expected[i] = rate(i/cells, levels) / cells
-	}
-	dptest.ChiSquare(t, "places", counts, expected, 1e-10)
-}

@@ -89,34 +89,6 @@ func TestMomentByChance(t *testing.T) {
 	}
 }
 
-// The best randomised merge of two flipped bits, 00→0, 01→1, 10→1 and 11→1 with probability
-// 1−e^{−ε}, has a law that depends on the OR alone, and still knows less about the union than the
-// tuple of both releases.
-func TestBestMergeKnowsLess(t *testing.T) {
-	for _, epsilon := range []float64{0.5, 1, 2, 4} {
-		p := 1 / (math.Exp(epsilon) + 1)
-		show := [2]float64{p, 1 - p} // Pr(1 | bit)
-		one := func(a, b int) float64 {
-			x, y := show[a], show[b]
-			return x*(1-y) + y*(1-x) + x*y*-math.Expm1(-epsilon)
-		}
-		require.InDelta(t, one(0, 1), one(1, 1), 1e-12)
-		require.InDelta(t, one(0, 1), one(1, 0), 1e-12)
-		// The merged bit is 1 with probability A − D·u for a cell that is empty in both with
-		// probability u.
-		a, d := one(1, 1), one(1, 1)-one(0, 0)
-		info := 0.0
-		for y := -12.0; y < 4; y += 1.0 / 32 {
-			lambda := math.Exp(y)
-			q := a - d*math.Exp(-lambda)
-			info += math.Pow(lambda*d*math.Exp(-lambda), 2) / (q * (1 - q)) / 32
-		}
-		merged := math.Sqrt(math.Ln2 / info)
-		require.InEpsilon(t, map[float64]float64{0.5: 8.5, 1: 2.76, 2: 1.17, 4: 0.734}[epsilon], merged, 0.01)
-		require.Less(t, math.Sqrt(unionVariance(p, 2)), merged)
-	}
-}
-
 // shown is a release of one level of 64 cells that shows these bits, with as many ones as count.
 func shown(epsilon float64, id int, bits uint64, count int64) *Sketch {
 	p := Params{Epsilon: epsilon, Cells: 64, Levels: 1, CountShare: 0.1, Seed: hashing.Seed{1}}
