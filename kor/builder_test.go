@@ -60,31 +60,6 @@ func changed(p Params) (all []Params) {
 	return all
 }
 
-// Many keys in one call are the same as one by one, on all levels.
-func TestAddOfManyKeys(t *testing.T) {
-	keys := make([]uint64, 5001)
-	for i := range keys {
-		keys[i] = uint64(i * i % 4000) // some twice
-	}
-	for _, p := range []Params{small, counting, eight} {
-		one, many := builder(t, p), builder(t, p)
-		for _, key := range keys {
-			one.Toggle(key)
-		}
-		many.ToggleSlice(keys)
-		require.Equal(t, held(one.secret).table, held(many.secret).table)
-		require.Equal(t, held(one.secret).members, held(many.secret).members)
-	}
-	one, many := streamBuilder(t, eight), streamBuilder(t, eight)
-	for _, key := range keys {
-		one.Add(key)
-	}
-	many.Add(keys...)
-	require.Equal(t, held(one.secret).table, held(many.secret).table)
-	many.Add(keys...)
-	require.Equal(t, held(one.secret).table, held(many.secret).table, "keys that are there already")
-}
-
 // One key at a time and in slices, the bits of a table are those that the placement says, also for
 // the key whose word u is 0.
 func TestTablesAreThePlacement(t *testing.T) {
@@ -159,6 +134,7 @@ func TestZeroValues(t *testing.T) {
 		require.True(t, math.IsInf(s.Guarantee().EpsilonAt(0), 1) && math.IsInf(s.PartyGuarantee().EpsilonAt(0), 1))
 		require.True(t, s.Releases() == 0 && s.Params() == Params{})
 	}
+	require.ErrorIs(t, dptest.Err(new(Sketch).MarshalBinary()), ErrFormat)
 	require.Equal(t, "kor.Sketch (empty) kor.StreamSketch (empty)", fmt.Sprint(&Sketch{}, " ", &StreamSketch{}))
 	for _, c := range []Cardinality{{}, new(Sketch).Total()} {
 		lo, hi := c.Interval(0.9)
@@ -177,10 +153,7 @@ func TestZeroValues(t *testing.T) {
 }
 
 func TestAllocations(t *testing.T) {
-	b := dptest.OK(New(small))(t)
-	s := dptest.OK(NewStreamBuilder(small))(t)
-	key := uint64(0)
-	keys := run(0, 50)
+	b, s, key, keys := builder(t, small), streamBuilder(t, small), uint64(0), run(0, 50)
 	require.Zero(t, testing.AllocsPerRun(2000, func() { b.Toggle(key); b.ToggleSlice(keys[:1]); b.ToggleSlice(keys); b.ToggleWeighted(key, 0.3); key++ }))
 	// A Source takes a new key from the operating system once in 1,024 words, which are 65,536
 	// occurrences.
@@ -208,11 +181,7 @@ func TestIntervalHoldsTheEstimate(t *testing.T) {
 	} {
 		for _, keys := range []uint64{0, 30, 5000} {
 			for range 10 {
-				b := dptest.OK(New(p))(t)
-				for key := range keys {
-					b.Toggle(key)
-				}
-				s := dptest.OK(b.Release())(t)
+				s := released(t, p, run(0, keys)...)
 				for _, confidence := range []float64{0, 0.5, 0.95} {
 					lo, hi := s.Interval(confidence)
 					e := max(s.Estimate(), 0)

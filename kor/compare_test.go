@@ -48,7 +48,8 @@ func (t *tally) check(tb testing.TB, name string, over float64) {
 
 // Union, intersection and difference of sets with a large and with a small overlap, from the
 // sketches alone and with counts.
-func testAlgebra(t *testing.T, runs int) {
+func TestUnionAndIntersection(t *testing.T) {
+	runs := max(dptest.Full(3000, 100), 40)
 	for _, c := range []struct {
 		name         string
 		share        float64
@@ -80,16 +81,6 @@ func testAlgebra(t *testing.T, runs int) {
 // difference2 returns |A∆B|, which is |A∪B| − |A∩B|.
 func difference2(a, b *Sketch, t *testing.T) float64 { return difference(t, a, b).Estimate() }
 
-func TestUnionAndIntersection(t *testing.T) {
-	testAlgebra(t, max(dptest.Full(150, 100), 40))
-}
-
-// go test ./kor -run TestLongUnion -long -v
-func TestLongUnionAndIntersection(t *testing.T) {
-	dptest.NeedsLong(t)
-	testAlgebra(t, 3000)
-}
-
 func TestStreamAlgebra(t *testing.T) {
 	runs := 150
 	if testing.Short() {
@@ -112,18 +103,6 @@ func TestStreamAlgebra(t *testing.T) {
 	union.check(t, "union", 1)
 	intersection.check(t, "intersection", 1)
 	difference.check(t, "difference", 1)
-}
-
-// Where a sketch cannot bound a size, nor can what is computed from it.
-func TestUnboundedIntervals(t *testing.T) {
-	p := Params{Epsilon: 0.01, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}
-	a, b := released(t, p, run(0, 100)...), released(t, p, run(50, 150)...)
-	c := dptest.OK(Compare(a, b))(t)
-	_, hi := c.Union().Interval(0.9)
-	require.True(t, math.IsInf(hi, 1))
-	require.False(t, math.IsNaN(c.Union().Estimate()))
-	lo, hi := c.Intersection().Interval(0.9)
-	require.True(t, lo == 0 && math.IsInf(hi, 1))
 }
 
 // The maximum of the likelihood can lie past the last point of the grid, x = 2^{L+2}: the upper end

@@ -16,19 +16,11 @@ import (
 var small = Params{Epsilon: 1, Cells: 100, Levels: 5, Seed: hashing.Seed{1}}
 
 func released(t testing.TB, p Params, keys ...uint64) *Sketch {
-	b := dptest.OK(New(p))(t)
-	for _, key := range keys {
-		b.Toggle(key)
-	}
-	return dptest.OK(b.Release())(t)
+	return dptest.OK(builder(t, p, keys...).Release())(t)
 }
 
 func releasedStream(t testing.TB, p Params, keys ...uint64) *StreamSketch {
-	b := dptest.OK(NewStreamBuilder(p))(t)
-	for _, key := range keys {
-		b.Add(key)
-	}
-	return dptest.OK(b.Release())(t)
+	return dptest.OK(streamBuilder(t, p, keys...).Release())(t)
 }
 
 func difference(t testing.TB, a, b *Sketch) *Sketch {
@@ -45,22 +37,11 @@ func run(from, to uint64) (keys []uint64) {
 // Before noise the sketch is linear over GF(2): the order of the keys does not matter, a toggle
 // undoes a toggle, and merging is toggling.
 func TestAlgebraBeforeNoise(t *testing.T) {
-	table := func(keys ...uint64) []uint64 {
-		b := dptest.OK(New(small))(t)
-		for _, key := range keys {
-			b.Toggle(key)
-		}
-		return held(b.secret).table
-	}
+	table := func(keys ...uint64) []uint64 { return held(builder(t, small, keys...).secret).table }
 	merge := func(lists ...[]uint64) []uint64 {
-		sum := dptest.OK(New(small))(t)
+		sum := builder(t, small)
 		for _, keys := range lists {
-			b := dptest.OK(New(small))(t)
-			for _, key := range keys {
-				b.Toggle(key)
-			}
-			require.NoError(t, sum.Merge(b))
-			require.True(t, b.Released(), "the other one gives up its data")
+			require.NoError(t, sum.Merge(builder(t, small, keys...)))
 		}
 		return held(sum.secret).table
 	}
@@ -71,15 +52,12 @@ func TestAlgebraBeforeNoise(t *testing.T) {
 	require.Equal(t, merge(a, b, c), merge(c, a, b))
 	require.Equal(t, table(), merge(a, a))
 	require.Equal(t, table(append(run(0, 200), run(300, 500)...)...), merge(a, b))
-	plain, weighted := table(5), func() []uint64 {
-		b := dptest.OK(New(small))(t)
-		b.ToggleWeighted(5, 1)
-		for _, w := range []float64{0, -1, math.NaN(), math.Inf(-1)} {
-			b.ToggleWeighted(6, w)
-		}
-		return held(b.secret).table
+	weighted := builder(t, small)
+	weighted.ToggleWeighted(5, 1)
+	for _, w := range []float64{0, -1, math.NaN(), math.Inf(-1)} {
+		weighted.ToggleWeighted(6, w)
 	}
-	require.Equal(t, plain, weighted())
+	require.Equal(t, table(5), held(weighted.secret).table)
 }
 
 func same(a, b *Sketch) bool { return a.equal(&b.release) }

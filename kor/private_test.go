@@ -11,14 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func builder(t *testing.T, p Params, keys ...uint64) *Builder {
+func builder(t testing.TB, p Params, keys ...uint64) *Builder {
 	t.Helper()
 	b := dptest.OK(New(p))(t)
 	b.ToggleSlice(keys)
 	return b
 }
 
-func streamBuilder(t *testing.T, p Params, keys ...uint64) *StreamBuilder {
+func streamBuilder(t testing.TB, p Params, keys ...uint64) *StreamBuilder {
 	t.Helper()
 	b := dptest.OK(NewStreamBuilder(p))(t)
 	for _, key := range keys {
@@ -46,20 +46,6 @@ func restored(t *testing.T, b *Builder) *Builder {
 }
 
 var counting = Params{Epsilon: 40, Cells: 100, Levels: 5, Seed: hashing.Seed{1}, CountShare: 0.9}
-
-// The noise of a restored Builder is there: a restored empty set is released with the flips of its
-// law.
-func TestPrivateStateIsReleasedWithNoise(t *testing.T) {
-	p := Params{Epsilon: 1, Cells: 1 << 16, Levels: 1, Seed: hashing.Seed{1}}
-	b := restored(t, builder(t, p))
-	s := dptest.OK(b.Release())(t)
-	again := dptest.OK(restored(t, builder(t, p)).Release())(t)
-	// 17,626 flips of 65,536 cells are expected, with a standard deviation of 113; two releases
-	// differ in 25,772 of them.
-	dptest.Alarm(t, 1e-10)
-	require.InDelta(t, 17626, distance(s.bits, make([]uint64, len(s.bits))), 7*114)
-	require.InDelta(t, 25772, distance(s.bits, again.bits), 7*126)
-}
 
 func TestPrivateStateOfAStream(t *testing.T) {
 	p := Params{Epsilon: 30, Cells: 128, Levels: 8, Seed: hashing.Seed{1}}
@@ -123,10 +109,7 @@ func TestRestoreRejects(t *testing.T) {
 
 func FuzzRestorePrivateState(f *testing.F) {
 	for _, p := range []Params{small, counting} {
-		b := dptest.OK(New(p))(f)
-		b.ToggleSlice([]uint64{1, 2, 3})
-		data := dptest.OK(b.AppendPrivateState(nil))(f)
-		f.Add(data)
+		f.Add(dptest.OK(builder(f, p, 1, 2, 3).AppendPrivateState(nil))(f))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, p := range []Params{small, counting} {

@@ -94,14 +94,19 @@ func TestAddKey(t *testing.T) {
 	require.Equal(t, privateBytes(t, a), privateBytes(t, b))
 	p := small
 	p.CountShare = 0
-	for _, made := range []func() Adder{
-		func() Adder { return runningBuilder(t, p) }, func() Adder { return windowBuilder(t, p, 1) },
-		func() Adder { return cohortBuilder(t, p, 5) }, func() Adder { return frequencyBuilder(t, p, 5) },
-	} {
+	for _, made := range everyBuilder(t, p) {
 		a, b := made(), made()
 		AddKey(a, "one", "two")
 		b.Add(hashing.Fingerprint(p.Seed, "one"), hashing.Fingerprint(p.Seed, "two"))
 		require.Equal(t, privateBytes(t, b), privateBytes(t, a), "%T", a)
+	}
+}
+
+// everyBuilder returns constructors of all builders.
+func everyBuilder(t *testing.T, p Params) []func() Adder {
+	return []func() Adder{
+		func() Adder { return builder(t, p) }, func() Adder { return runningBuilder(t, p) }, func() Adder { return windowBuilder(t, p, 1) },
+		func() Adder { return cohortBuilder(t, p, 5) }, func() Adder { return frequencyBuilder(t, p, 5) },
 	}
 }
 
@@ -110,10 +115,7 @@ func TestAddKey(t *testing.T) {
 func TestIntegersAreOneKey(t *testing.T) {
 	p := small
 	p.CountShare = 0
-	for _, made := range []func() Adder{
-		func() Adder { return builder(t, p) }, func() Adder { return runningBuilder(t, p) }, func() Adder { return windowBuilder(t, p, 1) },
-		func() Adder { return cohortBuilder(t, p, 5) }, func() Adder { return frequencyBuilder(t, p, 5) },
-	} {
+	for _, made := range everyBuilder(t, p) {
 		plain, keyed, both := made(), made(), made()
 		for key := range 300 {
 			plain.Add(uint64(key), uint64(-key-1))

@@ -266,31 +266,6 @@ func parties(t testing.TB, rng *rand.Rand, p Params, k, keys int) (sketches []*S
 	return sketches, size
 }
 
-// Unions of three and of eight releases: the stated error, and the coverage. With 80 runs a mean
-// square of normal errors is 2.8 times its mean, and a coverage of .93 is seen below .6, each with
-// probability below 1e-10.
-func TestUnionAccuracy(t *testing.T) {
-	rng := rand.New(rand.NewPCG(7, 8))
-	const runs = 80
-	for _, k := range []int{3, 8} {
-		p := Params{Epsilon: 4, Cells: 256, Levels: 9, CountShare: 0.05, Seed: hashing.Seed{1}}
-		squares, covered := 0.0, 0
-		for range runs {
-			sketches, size := parties(t, rng, p, k, 3000)
-			union := dptest.OK(Union(sketches...))(t)
-			e := (union.Estimate() - size) / union.StdErr()
-			squares += e * e
-			if lo, hi := union.Interval(0.95); lo <= size && size <= hi {
-				covered++
-			}
-			require.InEpsilon(t, planned(p).UnionError(k), union.StdErr()/size, 0.5)
-		}
-		dptest.Alarm(t, 2e-10)
-		require.Less(t, squares/runs, 2.8, "%d sets", k)
-		require.Greater(t, float64(covered)/runs, 0.6, "%d sets", k)
-	}
-}
-
 // The union of one release is that release.
 func TestUnionOfOne(t *testing.T) {
 	p := small
