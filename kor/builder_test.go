@@ -81,6 +81,17 @@ func TestTablesAreThePlacement(t *testing.T) {
 		if p.Levels == 64 {
 			require.NotZero(t, set[63*p.stride()], "u = 0 is at level 63")
 		}
+		one, counts := builder(t, p), p
+		counts.CountShare = 0.5
+		each, many := builder(t, counts), builder(t, counts, append(keys, keys[:9]...)...)
+		for _, key := range keys {
+			one.Toggle(key)
+			each.Toggle(key)
+		}
+		each.ToggleSlice(keys[:9])
+		require.Equal(t, flipped, held(one.secret).table)
+		require.Equal(t, held(each.secret).members, held(many.secret).members)
+		require.Len(t, held(many.secret).members, len(keys)-9)
 		for _, size := range []int{1, 2, len(keys)} {
 			b, s := builder(t, p), streamBuilder(t, p)
 			for list := range slices.Chunk(keys, size) {
