@@ -45,15 +45,13 @@ type state struct {
 // protects hardly anybody.
 func New(p Params) (*Builder, error) {
 	p = p.normal()
+	var count noise.DiscreteLaplace
 	law, err := p.flips()
+	if err == nil && p.CountShare > 0 {
+		count, err = p.countLaw()
+	}
 	if err != nil {
 		return nil, err
-	}
-	var count noise.DiscreteLaplace
-	if p.CountShare > 0 {
-		if count, err = p.countLaw(); err != nil {
-			return nil, err
-		}
 	}
 	return &Builder{newBase(p, law, count, false)}, nil
 }

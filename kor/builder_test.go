@@ -11,26 +11,10 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/private"
-	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
 // eight KiB: 32 levels of 2048 cells.
 var eight = Params{Epsilon: 1, Cells: 2048, Levels: 32, Seed: hashing.Seed{1}}
-
-func TestRedaction(t *testing.T) {
-	p := Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}, CountShare: 0.1}
-	b := builder(t, p)
-	b.ToggleWeighted(1_234_567_890_123, 0.0117734)
-	held(b.secret).table[0] = 9_876_543_210_987
-	dptest.Redacted(t, b, "1234567890123", "9876543210987")
-	p.CountShare = 0
-	s := streamBuilder(t, p)
-	held(s.secret).table[0] = 9_876_543_210_987
-	dptest.Redacted(t, s, "9876543210987")
-	share := share(t, p, 5)
-	held(share.secret).table[0] = 9_876_543_210_987
-	dptest.Redacted(t, share, "9876543210987")
-}
 
 func TestBuilders(t *testing.T) {
 	for _, p := range []Params{small, counting} {
@@ -48,7 +32,14 @@ func TestBuilders(t *testing.T) {
 	}
 	use := func(b *StreamBuilder) { b.Add(1); b.Add(1, 2); b.AddWeighted(1, 0.5); AddKey(b, "key") }
 	dptest.Builder(t, func() *StreamBuilder { return streamBuilder(t, small, 1, 2) }, use, streamBuilder(t, changed(small)[0]))
-	b := builder(t, small)
+	b, counts, stream, shared := builder(t, small), builder(t, counting), streamBuilder(t, small), share(t, small, 5)
+	for _, s := range []secret{counts.secret, stream.secret, shared.secret} {
+		held(s).table[0] = 9_876_543_210_987
+	}
+	counts.ToggleWeighted(1_234_567_890_123, 0.0117734)
+	for _, x := range []any{counts, stream, shared} {
+		dptest.Redacted(t, x, "1234567890123", "9876543210987")
+	}
 	require.ErrorIs(t, dptest.Err(b.Share(0)), ErrParams)
 	dptest.OK(b.Release())(t)
 	for _, b := range []*Builder{b, {}} {
@@ -67,31 +58,6 @@ func changed(p Params) (all []Params) {
 		all = append(all, q)
 	}
 	return all
-}
-
-// Many keys in one call are the same as one by one, on all levels.
-func TestAddOfManyKeys(t *testing.T) {
-	keys := make([]uint64, 5001)
-	for i := range keys {
-		keys[i] = uint64(i * i % 4000) // some twice
-	}
-	for _, p := range []Params{small, counting, eight} {
-		one, many := builder(t, p), builder(t, p)
-		for _, key := range keys {
-			one.Toggle(key)
-		}
-		many.ToggleSlice(keys)
-		require.Equal(t, held(one.secret).table, held(many.secret).table)
-		require.Equal(t, held(one.secret).members, held(many.secret).members)
-	}
-	one, many := streamBuilder(t, eight), streamBuilder(t, eight)
-	for _, key := range keys {
-		one.Add(key)
-	}
-	many.Add(keys...)
-	require.Equal(t, held(one.secret).table, held(many.secret).table)
-	many.Add(keys...)
-	require.Equal(t, held(one.secret).table, held(many.secret).table, "keys that are there already")
 }
 
 // One key at a time and in slices, the bits of a table are those that the placement says, also for
@@ -115,6 +81,17 @@ func TestTablesAreThePlacement(t *testing.T) {
 		if p.Levels == 64 {
 			require.NotZero(t, set[63*p.stride()], "u = 0 is at level 63")
 		}
+		one, counts := builder(t, p), p
+		counts.CountShare = 0.5
+		each, many := builder(t, counts), builder(t, counts, append(keys, keys[:9]...)...)
+		for _, key := range keys {
+			one.Toggle(key)
+			each.Toggle(key)
+		}
+		each.ToggleSlice(keys[:9])
+		require.Equal(t, flipped, held(one.secret).table)
+		require.Equal(t, held(each.secret).members, held(many.secret).members)
+		require.Len(t, held(many.secret).members, len(keys)-9)
 		for _, size := range []int{1, 2, len(keys)} {
 			b, s := builder(t, p), streamBuilder(t, p)
 			for list := range slices.Chunk(keys, size) {
@@ -161,28 +138,6 @@ func TestConcurrentUse(t *testing.T) {
 	}
 }
 
-// Every Builder tells what its release will promise, before and after.
-func TestBuildersTellTheirGuarantee(t *testing.T) {
-	for _, b := range []interface {
-		Guarantee() budget.Guarantee
-	}{builder(t, small), streamBuilder(t, small), builder(t, counting)} {
-		before := b.Guarantee()
-		require.Equal(t, budget.Key(budget.AddRemove), before.Unit())
-		var released interface{ Guarantee() budget.Guarantee }
-		var err error
-		switch b := b.(type) {
-		case *Builder:
-			released, err = b.Release()
-		case *StreamBuilder:
-			released, err = b.Release()
-		}
-		require.NoError(t, err)
-		require.True(t, released.Guarantee().Equal(before))
-		require.True(t, b.Guarantee().Equal(before))
-	}
-	require.False(t, new(Builder).Guarantee().Promises() || new(StreamBuilder).Guarantee().Promises() || new(Share).Guarantee().Promises())
-}
-
 func TestZeroValues(t *testing.T) {
 	for _, s := range []*release{&new(Sketch).release, &new(StreamSketch).release} {
 		lo, hi := s.Interval(0.9)
@@ -190,6 +145,7 @@ func TestZeroValues(t *testing.T) {
 		require.True(t, math.IsInf(s.Guarantee().EpsilonAt(0), 1) && math.IsInf(s.PartyGuarantee().EpsilonAt(0), 1))
 		require.True(t, s.Releases() == 0 && s.Params() == Params{})
 	}
+	require.ErrorIs(t, dptest.Err(new(Sketch).MarshalBinary()), ErrFormat)
 	require.Equal(t, "kor.Sketch (empty) kor.StreamSketch (empty)", fmt.Sprint(&Sketch{}, " ", &StreamSketch{}))
 	for _, c := range []Cardinality{{}, new(Sketch).Total()} {
 		lo, hi := c.Interval(0.9)
@@ -208,10 +164,7 @@ func TestZeroValues(t *testing.T) {
 }
 
 func TestAllocations(t *testing.T) {
-	b := dptest.OK(New(small))(t)
-	s := dptest.OK(NewStreamBuilder(small))(t)
-	key := uint64(0)
-	keys := run(0, 50)
+	b, s, key, keys := builder(t, small), streamBuilder(t, small), uint64(0), run(0, 50)
 	require.Zero(t, testing.AllocsPerRun(2000, func() { b.Toggle(key); b.ToggleSlice(keys[:1]); b.ToggleSlice(keys); b.ToggleWeighted(key, 0.3); key++ }))
 	// A Source takes a new key from the operating system once in 1,024 words, which are 65,536
 	// occurrences.
@@ -230,37 +183,6 @@ func TestReaders(t *testing.T) {
 	}
 }
 
-// The released count follows the set: toggles and duplicates remove, weights count, merges take the
-// symmetric difference.
-func TestCount(t *testing.T) {
-	p := Params{Epsilon: 40, Cells: 64, Levels: 8, Seed: hashing.Seed{1}, CountShare: 0.9}
-	build := func(keys ...uint64) *Builder {
-		b := dptest.OK(New(p))(t)
-		for _, key := range keys {
-			b.Toggle(key)
-		}
-		return b
-	}
-	count := func(b *Builder) float64 {
-		s := dptest.OK(b.Release())(t)
-		c := s.Total().Estimate()
-		require.Equal(t, math.Ldexp(float64(s.count), -countBits), c, "the count is far tighter here")
-		lo, hi := s.Total().Interval(0.5)
-		require.True(t, lo <= c && c <= hi && hi-lo < 1)
-		return c
-	}
-	// The noise has scale 1/36: 1 is exceeded with probability e⁻³⁶.
-	require.InDelta(t, 2, count(build(1, 2, 3, 3)), 1)
-	weighted := build(1)
-	weighted.ToggleWeighted(2, 0.25)
-	weighted.ToggleWeighted(3, 7)
-	weighted.ToggleWeighted(4, math.NaN())
-	require.InDelta(t, 2.25, count(weighted), 1)
-	a, b := build(run(0, 100)...), build(run(80, 150)...)
-	require.NoError(t, a.Merge(b))
-	require.InDelta(t, 130, count(a), 1)
-}
-
 // An interval holds its own estimate, also where this is drawn towards small sizes and far below
 // those that the likelihood does not reject, as of sets beyond Largest.
 func TestIntervalHoldsTheEstimate(t *testing.T) {
@@ -270,11 +192,7 @@ func TestIntervalHoldsTheEstimate(t *testing.T) {
 	} {
 		for _, keys := range []uint64{0, 30, 5000} {
 			for range 10 {
-				b := dptest.OK(New(p))(t)
-				for key := range keys {
-					b.Toggle(key)
-				}
-				s := dptest.OK(b.Release())(t)
+				s := released(t, p, run(0, keys)...)
 				for _, confidence := range []float64{0, 0.5, 0.95} {
 					lo, hi := s.Interval(confidence)
 					e := max(s.Estimate(), 0)

@@ -48,7 +48,8 @@ func (t *tally) check(tb testing.TB, name string, over float64) {
 
 // Union, intersection and difference of sets with a large and with a small overlap, from the
 // sketches alone and with counts.
-func testAlgebra(t *testing.T, runs int) {
+func TestUnionAndIntersection(t *testing.T) {
+	runs := max(dptest.Full(3000, 100), 40)
 	for _, c := range []struct {
 		name         string
 		share        float64
@@ -80,16 +81,6 @@ func testAlgebra(t *testing.T, runs int) {
 // difference2 returns |A∆B|, which is |A∪B| − |A∩B|.
 func difference2(a, b *Sketch, t *testing.T) float64 { return difference(t, a, b).Estimate() }
 
-func TestUnionAndIntersection(t *testing.T) {
-	testAlgebra(t, max(dptest.Full(150, 100), 40))
-}
-
-// go test ./kor -run TestLongUnion -long -v
-func TestLongUnionAndIntersection(t *testing.T) {
-	dptest.NeedsLong(t)
-	testAlgebra(t, 3000)
-}
-
 func TestStreamAlgebra(t *testing.T) {
 	runs := 150
 	if testing.Short() {
@@ -112,45 +103,6 @@ func TestStreamAlgebra(t *testing.T) {
 	union.check(t, "union", 1)
 	intersection.check(t, "intersection", 1)
 	difference.check(t, "difference", 1)
-}
-
-// Where a sketch cannot bound a size, nor can what is computed from it.
-func TestUnboundedIntervals(t *testing.T) {
-	p := Params{Epsilon: 0.01, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}
-	a, b := released(t, p, run(0, 100)...), released(t, p, run(50, 150)...)
-	c := dptest.OK(Compare(a, b))(t)
-	_, hi := c.Union().Interval(0.9)
-	require.True(t, math.IsInf(hi, 1))
-	require.False(t, math.IsNaN(c.Union().Estimate()))
-	lo, hi := c.Intersection().Interval(0.9)
-	require.True(t, lo == 0 && math.IsInf(hi, 1))
-}
-
-// A sketch with itself: the XOR has no noise and is known to be empty, and the two sizes are one.
-func TestCardinalityOfASketchWithItself(t *testing.T) {
-	for _, share := range []float64{0, 0.5} {
-		p := Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}, CountShare: share}
-		s := released(t, p, run(0, 40)...)
-		s.bits[0] = 0x0f0f // state, not chance
-		total := s.Total()
-		lo, hi := total.Interval(0.9)
-		same := dptest.OK(Compare(s, s))(t)
-		for name, c := range map[string]Cardinality{"union": same.Union(), "intersection": same.Intersection()} {
-			require.InDelta(t, total.Estimate(), c.Estimate(), 1e-9, name)
-			low, high := c.Interval(0.9)
-			require.True(t, low <= high, "%s: [%v, %v]", name, low, high)
-			require.NotContains(t, c.String(), "NaN")
-			if share == 0 {
-				require.InEpsilon(t, total.StdErr(), c.StdErr(), 1e-9, name)
-				require.InDelta(t, lo, low, 1e-6, name)
-				require.InDelta(t, hi, high, 1e-6, name)
-			}
-		}
-		for _, d := range []Cardinality{same.OnlyA(), same.OnlyB()} {
-			require.InDelta(t, 0, d.Estimate(), 1e-9)
-			require.GreaterOrEqual(t, d.StdErr(), 0.0)
-		}
-	}
 }
 
 // The maximum of the likelihood can lie past the last point of the grid, x = 2^{L+2}: the upper end

@@ -10,7 +10,6 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/kor/internal/sets"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -63,31 +62,6 @@ func TestCodec(t *testing.T) {
 	dptest.Codec(t, sampleStream(), func(a, b *StreamSketch) bool { return a.equal(&b.release) })
 	data := dptest.OK(sampleCounted().MarshalBinary())(t)
 	require.Len(t, data, sampleCounted().Params().size())
-}
-
-// What a release gives decodes to the same sketch, whatever its ε.
-func TestCodecOfReleases(t *testing.T) {
-	for _, epsilon := range []float64{check.MinEpsilon, 1e-6, 0.1, 1, 3, 10, 20, 30, 40, maxEpsilon} {
-		for _, share := range []float64{0, 0.05, math.Copysign(0, -1)} {
-			p := Params{Epsilon: epsilon, Cells: 129, Levels: 7, Seed: hashing.NewSeed(), CountShare: share}
-			if epsilon*share < check.MinEpsilon {
-				p.CountShare = 0
-			}
-			a, b := released(t, p, run(0, 100)...), released(t, p, run(50, 200)...)
-			for _, s := range []*Sketch{a, difference(t, a, b), difference(t, a, a)} {
-				again, _ := dptest.RoundTrip(t, s, "ε = %v", epsilon)
-				require.True(t, same(s, again))
-				require.Equal(t, s.Estimate(), again.Estimate())
-			}
-			if p.CountShare == 0 {
-				s := releasedStream(t, p, 1, 1, 2)
-				again, _ := dptest.RoundTrip(t, s, "ε = %v", epsilon)
-				require.True(t, s.equal(&again.release))
-			}
-		}
-	}
-	require.ErrorIs(t, dptest.Err(new(Sketch).MarshalBinary()), ErrFormat)
-	require.ErrorIs(t, dptest.Err(new(StreamSketch).MarshalBinary()), ErrFormat)
 }
 
 // The layout is fixed: what is written today can be read by every later version.

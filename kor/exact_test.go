@@ -8,7 +8,6 @@ import (
 
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/check"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
 )
@@ -87,30 +86,6 @@ func distance(a, b []uint64) (ones int) {
 		ones += bits.OnesCount64(a[i] ^ b[i])
 	}
 	return ones
-}
-
-// At real size a key changes one bit at most, whatever its weight, and p is the least k/2⁶⁴ that is
-// large enough.
-func TestOneBit(t *testing.T) {
-	p := Params{Epsilon: 1, Cells: 1000, Levels: 20, Seed: hashing.Seed{7}}
-	changed := 0
-	for i := range uint64(5000) {
-		b := dptest.OK(New(p))(t)
-		w := math.Ldexp(1, -int(i%12)) * (0.5 + float64(i%100)/200)
-		b.ToggleWeighted(i*i, w)
-		d := distance(held(b.secret).table, make([]uint64, p.words()))
-		require.LessOrEqual(t, d, 1)
-		changed += d
-		b.ToggleWeighted(i*i, w)
-		require.Zero(t, distance(held(b.secret).table, make([]uint64, p.words())))
-	}
-	require.Positive(t, changed)
-	for _, epsilon := range []float64{check.MinEpsilon, 0.01, 0.5, 1, 2, 8, 30, 43.9} {
-		p.Epsilon = epsilon
-		k := float64(mustFlips(t, p).K())
-		require.LessOrEqual(t, math.Log((0x1p64-k)/k), epsilon*(1+1e-15))
-		require.GreaterOrEqual(t, math.Log((0x1p64-k)/k), epsilon*(1-1e-5)-2/k)
-	}
 }
 
 func mustFlips(t *testing.T, p Params) noise.Bernoulli {

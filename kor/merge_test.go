@@ -16,19 +16,11 @@ import (
 var small = Params{Epsilon: 1, Cells: 100, Levels: 5, Seed: hashing.Seed{1}}
 
 func released(t testing.TB, p Params, keys ...uint64) *Sketch {
-	b := dptest.OK(New(p))(t)
-	for _, key := range keys {
-		b.Toggle(key)
-	}
-	return dptest.OK(b.Release())(t)
+	return dptest.OK(builder(t, p, keys...).Release())(t)
 }
 
 func releasedStream(t testing.TB, p Params, keys ...uint64) *StreamSketch {
-	b := dptest.OK(NewStreamBuilder(p))(t)
-	for _, key := range keys {
-		b.Add(key)
-	}
-	return dptest.OK(b.Release())(t)
+	return dptest.OK(streamBuilder(t, p, keys...).Release())(t)
 }
 
 func difference(t testing.TB, a, b *Sketch) *Sketch {
@@ -45,22 +37,11 @@ func run(from, to uint64) (keys []uint64) {
 // Before noise the sketch is linear over GF(2): the order of the keys does not matter, a toggle
 // undoes a toggle, and merging is toggling.
 func TestAlgebraBeforeNoise(t *testing.T) {
-	table := func(keys ...uint64) []uint64 {
-		b := dptest.OK(New(small))(t)
-		for _, key := range keys {
-			b.Toggle(key)
-		}
-		return held(b.secret).table
-	}
+	table := func(keys ...uint64) []uint64 { return held(builder(t, small, keys...).secret).table }
 	merge := func(lists ...[]uint64) []uint64 {
-		sum := dptest.OK(New(small))(t)
+		sum := builder(t, small)
 		for _, keys := range lists {
-			b := dptest.OK(New(small))(t)
-			for _, key := range keys {
-				b.Toggle(key)
-			}
-			require.NoError(t, sum.Merge(b))
-			require.True(t, b.Released(), "the other one gives up its data")
+			require.NoError(t, sum.Merge(builder(t, small, keys...)))
 		}
 		return held(sum.secret).table
 	}
@@ -71,15 +52,12 @@ func TestAlgebraBeforeNoise(t *testing.T) {
 	require.Equal(t, merge(a, b, c), merge(c, a, b))
 	require.Equal(t, table(), merge(a, a))
 	require.Equal(t, table(append(run(0, 200), run(300, 500)...)...), merge(a, b))
-	plain, weighted := table(5), func() []uint64 {
-		b := dptest.OK(New(small))(t)
-		b.ToggleWeighted(5, 1)
-		for _, w := range []float64{0, -1, math.NaN(), math.Inf(-1)} {
-			b.ToggleWeighted(6, w)
-		}
-		return held(b.secret).table
+	weighted := builder(t, small)
+	weighted.ToggleWeighted(5, 1)
+	for _, w := range []float64{0, -1, math.NaN(), math.Inf(-1)} {
+		weighted.ToggleWeighted(6, w)
 	}
-	require.Equal(t, plain, weighted())
+	require.Equal(t, table(5), held(weighted.secret).table)
 }
 
 func same(a, b *Sketch) bool { return a.equal(&b.release) }
@@ -88,25 +66,6 @@ func same(a, b *Sketch) bool { return a.equal(&b.release) }
 func (r *release) equal(o *release) bool {
 	return r.params == o.params && r.stream == o.stream && r.counted == o.counted && r.count == o.count &&
 		slices.Equal(r.parts, o.parts) && slices.Equal(r.bits, o.bits)
-}
-
-// After it too: releases that are in a sketch twice cancel, with their noise.
-func TestAlgebraOfReleases(t *testing.T) {
-	a, b, c := released(t, small, run(0, 30)...), released(t, small, run(10, 50)...), released(t, small, run(0, 5)...)
-	require.True(t, same(difference(t, a, b), difference(t, b, a)))
-	require.True(t, same(difference(t, difference(t, a, b), c), difference(t, a, difference(t, b, c))))
-	require.True(t, same(difference(t, difference(t, a, b), b), a))
-	require.True(t, same(difference(t, difference(t, a, b), difference(t, b, c)), difference(t, a, c)))
-	three := dptest.OK(XOR(a, b, c))(t)
-	require.True(t, same(three, difference(t, difference(t, a, b), c)))
-	one := dptest.OK(XOR(a))(t)
-	require.True(t, same(one, a))
-	nothing := difference(t, a, a)
-	require.Zero(t, nothing.Estimate())
-	lo, hi := nothing.Interval(0.99)
-	require.True(t, lo == 0 && hi == 0 && nothing.Releases() == 0 && nothing.flipProb() == 0 && nothing.StdErr() == 0)
-	require.True(t, math.IsInf(nothing.Guarantee().EpsilonAt(0), 1))
-	require.True(t, same(difference(t, nothing, b), b))
 }
 
 // A sketch XORed with itself is exactly empty, and says so without a −0: its set and that of the

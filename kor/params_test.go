@@ -52,6 +52,11 @@ func TestInvalidParams(t *testing.T) {
 		require.Equal(t, p.Guarantee(), s.Guarantee())
 		require.False(t, math.IsNaN(s.Estimate()))
 	}
+	q := Params{Epsilon: 1, Seed: hashing.Seed{1}}
+	filled := released(t, q, 1).Params()
+	require.Equal(t, Params{Epsilon: 1, Cells: 4096, Levels: 24, Seed: hashing.Seed{1}}, filled)
+	require.Equal(t, filled, releasedStream(t, q, 1).Params())
+	require.Equal(t, filled, dptest.OK(Aggregate(q, 1, share(t, q, 1).Bytes()))(t).Params())
 	for _, x := range []float64{planned(good).StdErr(-1, 1), planned(good).StdErr(math.NaN(), 1), planned(good).StdErr(1, 0), planned(good).StreamStdErr(-1, 1)} {
 		require.True(t, math.IsNaN(x))
 	}
@@ -122,15 +127,4 @@ func TestPlannedError(t *testing.T) {
 	whole := dptest.OK(Params{Epsilon: 1}.Fit(0.05, 1e6, 2))(t)
 	shared := dptest.OK(Params{Epsilon: 1, CountShare: 0.1}.Fit(0.05, 1e6, 2))(t)
 	require.Greater(t, shared.Cells, whole.Cells, "the count takes from the ε of the bits")
-}
-
-// Params with ε and a Seed are enough.
-func TestDefaults(t *testing.T) {
-	p := Params{Epsilon: 1, Seed: hashing.Seed{1}}
-	require.Equal(t, Params{Epsilon: 1, Cells: 4096, Levels: 24, Seed: hashing.Seed{1}}, released(t, p, 1).Params())
-	require.Equal(t, released(t, p, 1).Params(), releasedStream(t, p, 1).Params())
-	require.True(t, p.Guarantee().Promises())
-	share := dptest.OK(builder(t, p).Share(1))(t)
-	sum := dptest.OK(Aggregate(p, 1, share.Bytes()))(t)
-	require.Equal(t, 4096, sum.Params().Cells)
 }

@@ -62,29 +62,3 @@ func TestRegularKeys(t *testing.T) {
 		}
 	}
 }
-
-// Levels and cells together: χ² of the places of a run of keys, and of those of weighted keys.
-func TestPlaces(t *testing.T) {
-	const cells, levels, keys = 17, 6, 1 << 20
-	place := newPlacement(Params{Cells: cells, Levels: levels, Seed: hashing.Seed{3}})
-	table := make([]uint64, levels) // a level of 17 cells is one word
-	for _, w := range []float64{1, 0.3} {
-		counts := make([]int64, cells*levels+1)
-		expected := make([]float64, cells*levels)
-		for key := range uint64(keys) {
-			clear(table)
-			place.flip(table, key, w)
-			at := cells * levels
-			for level, word := range table {
-				if word != 0 {
-					at = level*cells + bits.TrailingZeros64(word)
-				}
-			}
-			counts[at]++
-		}
-		for i := range expected {
-			expected[i] = w * math.Ldexp(1, -(i/cells+1)) / cells
-		}
-		dptest.ChiSquare(t, "places", counts, expected, 1e-10)
-	}
-}

@@ -2,7 +2,6 @@ package kor
 
 import (
 	"bytes"
-	"math"
 	"testing"
 
 	"github.com/dpsketch/dpsketch/hashing"
@@ -12,14 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func builder(t *testing.T, p Params, keys ...uint64) *Builder {
+func builder(t testing.TB, p Params, keys ...uint64) *Builder {
 	t.Helper()
 	b := dptest.OK(New(p))(t)
 	b.ToggleSlice(keys)
 	return b
 }
 
-func streamBuilder(t *testing.T, p Params, keys ...uint64) *StreamBuilder {
+func streamBuilder(t testing.TB, p Params, keys ...uint64) *StreamBuilder {
 	t.Helper()
 	b := dptest.OK(NewStreamBuilder(p))(t)
 	for _, key := range keys {
@@ -47,56 +46,6 @@ func restored(t *testing.T, b *Builder) *Builder {
 }
 
 var counting = Params{Epsilon: 40, Cells: 100, Levels: 5, Seed: hashing.Seed{1}, CountShare: 0.9}
-
-// A restored Builder is the Builder, for all that comes after: toggles, weights, merges and the
-// release.
-func TestPrivateStateOfABuilder(t *testing.T) {
-	for _, p := range []Params{small, counting, {Epsilon: 1, Cells: 64, Levels: 64, Seed: hashing.Seed{1}}} {
-		plain, moved := builder(t, p), builder(t, p)
-		for i := range uint64(300) {
-			if i%29 == 0 {
-				moved = restored(t, moved)
-			}
-			for _, b := range []*Builder{plain, moved} {
-				b.Toggle(i * i % 97)
-				b.ToggleWeighted(1000+i%31, 0.3)
-			}
-			require.Equal(t, held(plain.secret).table, held(moved.secret).table)
-			require.Equal(t, held(plain.secret).members, held(moved.secret).members)
-		}
-		require.NoError(t, plain.Merge(builder(t, p, run(40, 90)...)))
-		moved = restored(t, moved)
-		require.NoError(t, moved.Merge(restored(t, builder(t, p, run(40, 90)...))))
-		require.Equal(t, held(plain.secret).table, held(restored(t, moved).secret).table)
-		require.Equal(t, held(plain.secret).members, held(restored(t, moved).secret).members)
-		sum := 0.0
-		for _, steps := range held(plain.secret).members {
-			sum += math.Ldexp(float64(steps), -countBits)
-		}
-		s := dptest.OK(moved.Release())(t)
-		require.Equal(t, p.Guarantee(), s.Guarantee())
-		require.InEpsilon(t, planned(p).FlipProb, s.flipProb(), 1e-15)
-		require.Equal(t, p.CountShare > 0, s.counted)
-		if s.counted { // with noise of scale 1/36
-			require.InDelta(t, sum, s.Total().Estimate(), 1)
-			require.Greater(t, sum, 5.0)
-		}
-	}
-}
-
-// The noise of a restored Builder is there: a restored empty set is released with the flips of its
-// law.
-func TestPrivateStateIsReleasedWithNoise(t *testing.T) {
-	p := Params{Epsilon: 1, Cells: 1 << 16, Levels: 1, Seed: hashing.Seed{1}}
-	b := restored(t, builder(t, p))
-	s := dptest.OK(b.Release())(t)
-	again := dptest.OK(restored(t, builder(t, p)).Release())(t)
-	// 17,626 flips of 65,536 cells are expected, with a standard deviation of 113; two releases
-	// differ in 25,772 of them.
-	dptest.Alarm(t, 1e-10)
-	require.InDelta(t, 17626, distance(s.bits, make([]uint64, len(s.bits))), 7*114)
-	require.InDelta(t, 25772, distance(s.bits, again.bits), 7*126)
-}
 
 func TestPrivateStateOfAStream(t *testing.T) {
 	p := Params{Epsilon: 30, Cells: 128, Levels: 8, Seed: hashing.Seed{1}}
@@ -160,10 +109,7 @@ func TestRestoreRejects(t *testing.T) {
 
 func FuzzRestorePrivateState(f *testing.F) {
 	for _, p := range []Params{small, counting} {
-		b := dptest.OK(New(p))(f)
-		b.ToggleSlice([]uint64{1, 2, 3})
-		data := dptest.OK(b.AppendPrivateState(nil))(f)
-		f.Add(data)
+		f.Add(dptest.OK(builder(f, p, 1, 2, 3).AppendPrivateState(nil))(f))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, p := range []Params{small, counting} {

@@ -14,10 +14,7 @@ import (
 )
 
 func share(t *testing.T, p Params, parties int, keys ...uint64) *Share {
-	b := dptest.OK(New(p))(t)
-	for _, key := range keys {
-		b.Toggle(key)
-	}
+	b := builder(t, p, keys...)
 	s := dptest.OK(b.Share(parties))(t)
 	require.True(t, b.Released())
 	return s
@@ -104,8 +101,7 @@ func TestAggregate(t *testing.T) {
 	require.Equal(t, sum.bits, again.bits)
 	// the table of 40 keys in 100 cells has a standard error of 2
 	require.InDelta(t, 40, sum.Estimate(), 16)
-	data := dptest.OK(sum.MarshalBinary())(t)
-	require.NoError(t, new(Sketch).UnmarshalBinary(data))
+	dptest.RoundTrip(t, sum)
 }
 
 // Fewer shares than the noise is split into have too little of it, and are refused; more have more,
@@ -130,8 +126,7 @@ func TestAggregateCountsTheShares(t *testing.T) {
 			ones += int64(bits.OnesCount64(word))
 		}
 		dptest.Tail(t, "flips", ones, int64(p.Cells*p.Levels), s.flipProb(), 1e-10)
-		data := dptest.OK(s.MarshalBinary())(t)
-		require.NoError(t, new(Sketch).UnmarshalBinary(data))
+		dptest.RoundTrip(t, s)
 	}
 }
 
@@ -163,6 +158,5 @@ func TestInvalidShares(t *testing.T) {
 	padding[15] = 1
 	require.ErrorIs(t, dptest.Err(Aggregate(p, 2, padding)), ErrMismatch)
 	p.CountShare = 0.1
-	b := dptest.OK(New(p))(t)
-	require.ErrorIs(t, dptest.Err(b.Share(2)), ErrParams)
+	require.ErrorIs(t, dptest.Err(builder(t, p).Share(2)), ErrParams)
 }

@@ -81,18 +81,6 @@ func TestStreamPlaces(t *testing.T) {
 	}
 }
 
-// A merged StreamBuilder has given its data away: nothing of it can be released a second time.
-func TestMergedStreamIsReleased(t *testing.T) {
-	a := dptest.OK(NewStreamBuilder(small))(t)
-	b := dptest.OK(NewStreamBuilder(small))(t)
-	require.NoError(t, a.Merge(b))
-	require.True(t, b.Released())
-	require.False(t, a.Released())
-	require.ErrorIs(t, dptest.Err(b.Release()), ErrReleased)
-	require.ErrorIs(t, a.Merge(b), ErrReleased)
-	dptest.OK(a.Release())(t)
-}
-
 // A key is one key in whatever way it comes: an integer as it is, others by their fingerprints
 // under the Seed. Added again it changes nothing; toggled again it is gone.
 func TestKeysOfAnyType(t *testing.T) {

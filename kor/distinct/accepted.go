@@ -62,7 +62,7 @@ func mean(from, to float64, deviation func(t float64) float64) float64 {
 		density := math.Exp((least - square) / 2)
 		sum, all = sum+density*at(i), all+density
 	}
-	return sum / all
+	return min(max(sum/all, from), to)
 }
 
 // normalQuantile returns the z with Pr[|Z| ≤ z] = confidence for a standard normal Z.

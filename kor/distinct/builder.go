@@ -196,13 +196,10 @@ func (h *placement) word(key uint64) uint64 {
 	return (hi ^ lo) * h.k2
 }
 
-// split returns the cell of a key and f.
-func (h *placement) split(key uint64) (cell, f uint64) { return bits.Mul64(h.cells, h.word(key)) }
-
 // cell returns the number of the cell among those of all levels, for a stride of cells. f|1 has the
 // level of f, and its length takes an instruction less than that of a number that may be 0.
 func (h *placement) cell(key uint64) uint64 {
-	cell, f := h.split(key)
+	cell, f := bits.Mul64(h.cells, h.word(key))
 	return h.starts[bits.Len64(f|1)] + cell
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/kor"
 	"github.com/dpsketch/dpsketch/kor/internal/sets"
-	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
 )
 
@@ -78,20 +78,6 @@ func TestStateIsAFunctionOfTheSet(t *testing.T) {
 	}
 }
 
-// A key sets one bit and no other, whatever is there already.
-func TestOneBit(t *testing.T) {
-	p := Params{Epsilon: 1, Cells: 1000, Levels: 20, Seed: hashing.Seed{7}}
-	b := builder(t, p)
-	for key := range uint64(3000) {
-		alone := ones(held(builder(t, p, key).secret).table)
-		require.EqualValues(t, 1, alone)
-		before := ones(held(b.secret).table)
-		b.Add(key, key)
-		require.LessOrEqual(t, ones(held(b.secret).table)-before, int64(1))
-	}
-	require.Zero(t, sets.PaddingOnes(held(b.secret).table, p.Cells))
-}
-
 func TestAddKey(t *testing.T) {
 	a, b := builder(t, small), builder(t, small)
 	AddKey(a, "one", "two", "one")
@@ -108,14 +94,19 @@ func TestAddKey(t *testing.T) {
 	require.Equal(t, privateBytes(t, a), privateBytes(t, b))
 	p := small
 	p.CountShare = 0
-	for _, made := range []func() Adder{
-		func() Adder { return runningBuilder(t, p) }, func() Adder { return windowBuilder(t, p, 1) },
-		func() Adder { return cohortBuilder(t, p, 5) }, func() Adder { return frequencyBuilder(t, p, 5) },
-	} {
+	for _, made := range everyBuilder(t, p) {
 		a, b := made(), made()
 		AddKey(a, "one", "two")
 		b.Add(hashing.Fingerprint(p.Seed, "one"), hashing.Fingerprint(p.Seed, "two"))
 		require.Equal(t, privateBytes(t, b), privateBytes(t, a), "%T", a)
+	}
+}
+
+// everyBuilder returns constructors of all builders.
+func everyBuilder(t *testing.T, p Params) []func() Adder {
+	return []func() Adder{
+		func() Adder { return builder(t, p) }, func() Adder { return runningBuilder(t, p) }, func() Adder { return windowBuilder(t, p, 1) },
+		func() Adder { return cohortBuilder(t, p, 5) }, func() Adder { return frequencyBuilder(t, p, 5) },
 	}
 }
 
@@ -124,10 +115,7 @@ func TestAddKey(t *testing.T) {
 func TestIntegersAreOneKey(t *testing.T) {
 	p := small
 	p.CountShare = 0
-	for _, made := range []func() Adder{
-		func() Adder { return builder(t, p) }, func() Adder { return runningBuilder(t, p) }, func() Adder { return windowBuilder(t, p, 1) },
-		func() Adder { return cohortBuilder(t, p, 5) }, func() Adder { return frequencyBuilder(t, p, 5) },
-	} {
+	for _, made := range everyBuilder(t, p) {
 		plain, keyed, both := made(), made(), made()
 		for key := range 300 {
 			plain.Add(uint64(key), uint64(-key-1))
@@ -165,6 +153,10 @@ func TestBuilder(t *testing.T) {
 	dptest.Builder(t, fresh, func(b *Builder) { b.Add(1); b.Add(1, 3); AddKey(b, "key") }, others...)
 	require.True(t, fresh().Guarantee().Equal(released(t, small).Guarantee()))
 	dptest.Restores(t, builder(t, small, run(0, 9)...), fresh(), func() {})
+	secret := builder(t, small, 1_234_567_890_123)
+	held(secret.secret).table[0] = 9_876_543_210_987
+	dptest.Redacted(t, secret, "1234567890123", "9876543210987")
+	dptest.Readers(t, released(t, small, run(0, 100)...))
 	padding := privateBytes(t, fresh())
 	padding[len(padding)-1] = 0x80
 	require.ErrorIs(t, fresh().RestorePrivateState(padding), ErrFormat)
@@ -174,37 +166,28 @@ func TestBuilder(t *testing.T) {
 	require.ErrorIs(t, fresh().RestorePrivateState(release), ErrFormat)
 }
 
-// A budget.Ledger pays for the release by the guarantee of the Builder.
-func TestLedger(t *testing.T) {
-	ledger := dptest.OK(budget.NewLedger(1.5, 0, budget.Key(budget.AddRemove)))(t)
-	dptest.OK(budget.Release(ledger, builder(t, small, 1)))(t)
-	require.ErrorIs(t, dptest.Err(budget.Release(ledger, builder(t, small, 1))), budget.ErrBudget)
-}
-
 func TestZeroValues(t *testing.T) {
 	var s Sketch
-	lo, hi := s.Interval(0.9)
-	require.True(t, math.IsNaN(s.Estimate()) && math.IsNaN(s.StdErr()) && math.IsNaN(lo) && math.IsNaN(hi))
-	require.False(t, s.Guarantee().Promises())
-	require.False(t, new(Builder).Guarantee().Promises())
-	require.NotEmpty(t, s.String())
+	c := new(kor.Comparison)
+	union := dptest.OK(Union(released(t, small), released(t, small), released(t, small, 1)))(t)
+	good := dptest.OK(Compare(released(t, small, 1), released(t, small)))(t)
+	dptest.Readers(t, good)
+	dptest.Readers(t, union)
+	for _, x := range []sets.Size{&s, c.Union(), (*kor.Comparison)(nil).Union(), kor.Cardinality{}} {
+		lo, hi := x.Interval(0.9)
+		require.True(t, math.IsNaN(x.Estimate()) && math.IsNaN(x.StdErr()) && math.IsNaN(lo) && math.IsNaN(hi))
+		require.NotEmpty(t, x.(fmt.Stringer).String())
+	}
+	require.NotEmpty(t, c.String())
+	require.False(t, s.Guarantee().Promises() || new(Builder).Guarantee().Promises())
 	require.True(t, s.Params() == Params{})
 	require.ErrorIs(t, dptest.Err(s.MarshalBinary()), ErrFormat)
-	r := released(t, small, 1)
 	for _, confidence := range []float64{-1, 1, 2, math.NaN(), math.Inf(1)} {
-		lo, hi = r.Interval(confidence)
-		require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
+		for _, x := range []sets.Size{released(t, small, 1), good.Union()} {
+			lo, hi := x.Interval(confidence)
+			require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
+		}
 	}
-}
-
-func TestRedaction(t *testing.T) {
-	b := builder(t, small, 1_234_567_890_123)
-	held(b.secret).table[0] = 9_876_543_210_987
-	dptest.Redacted(t, b, "1234567890123", "9876543210987")
-}
-
-func TestReaders(t *testing.T) {
-	dptest.Readers(t, released(t, small, run(0, 100)...))
 }
 
 func TestAllocations(t *testing.T) {

@@ -60,8 +60,8 @@ func (p Params) classCurve(a, b draws) (c curve, ok bool) {
 }
 
 // union returns the count of the cells in some of the classes.
-func (p Params) union(n numbers, in func(class int) bool) (c count) {
-	some, excess := 0, -float64(p.Cells)*float64(p.Levels)
+func (p Params) union(n numbers, in func(class int) bool) *count {
+	c, some, excess := &count{}, 0, -float64(p.Cells)*float64(p.Levels)
 	for class, x := range n {
 		excess += float64(x)
 		if in(class) {

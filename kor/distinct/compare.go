@@ -102,11 +102,10 @@ func (p part) Estimate() float64 { return p.theta.dot(weights[p.place]) }
 func (p part) StdErr() float64 {
 	_, stdErr := p.step(p.place, p.theta)
 	most := min(p.size[0]+p.sigma[0], p.size[1]+p.sigma[1]) / 2
-	if p.place == sets.Union || p.place == sets.OnlyA {
-		most = math.Hypot(most, p.sigma[0])
-	}
-	if p.place == sets.Union || p.place == sets.OnlyB {
-		most = math.Hypot(most, p.sigma[1])
+	for i, only := range [2]int{sets.OnlyA, sets.OnlyB} {
+		if p.place == sets.Union || p.place == only {
+			most = math.Hypot(most, p.sigma[i])
+		}
 	}
 	return min(stdErr, most)
 }

@@ -62,10 +62,10 @@ func ascendingFit(x, weight []float64) []float64 {
 	return fit
 }
 
-// nearestOfSum sets fit to the nearest numbers from 0 to most that sum to want, or come closest: x
-// less one number, cut off.
-func nearestOfSum(fit, x, most []float64, want float64) {
-	reach := 1 + want
+// nearestOfSum returns the nearest numbers from 0 to most that sum to want, or come closest: x less
+// one number, cut off.
+func nearestOfSum(x, most []float64, want float64) []float64 {
+	reach, fit := 1+want, make([]float64, len(x))
 	for _, v := range x {
 		reach = max(reach, math.Abs(v))
 	}
@@ -78,6 +78,7 @@ func nearestOfSum(fit, x, most []float64, want float64) {
 		return sum
 	}
 	beyond(exact.LeastRoot(-3*reach, 3*reach, beyond))
+	return fit
 }
 
 // nonNegativeFit returns the θ ≥ 0 that is nearest to x, of the given covariance. With the numbers

@@ -13,6 +13,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/kor"
+	"github.com/dpsketch/dpsketch/kor/internal/sets"
+	"github.com/dpsketch/dpsketch/noise"
 )
 
 // The projections are the nearest numbers that can be: no small move that stays allowed is nearer.
@@ -68,224 +70,184 @@ func TestProjections(t *testing.T) {
 	}
 }
 
-// In 10,000 releases, 2,000 by default, no number contradicts another, in one of four every
-// estimate of a pair is in its interval, and errors are no larger than those of the numbers by
-// themselves. Without the projection most releases of these sets contradict themselves.
+// agreement compares estimates that agree with others of their release with those of each number
+// by itself, which have errors before.
+type agreement struct{ before, after, alone, covered, asked, told, off float64 }
+
+// add counts an estimate; with its intervals, which take most of the time, if that is wanted.
+func (a *agreement) add(t *testing.T, answer sets.Size, truth float64, intervals bool) {
+	fit := answer.(fitted)
+	alone, e := fit.Size, fit.Estimate()
+	if v, ok := alone.(visitors); ok {
+		alone = v.Size
+	}
+	if math.IsNaN(e) {
+		return // the ratio of nothing to nothing
+	}
+	before := alone.Estimate() - truth
+	a.before, a.after = a.before+before*before, a.after+(e-truth)*(e-truth)
+	if !intervals {
+		return
+	}
+	lo, hi := fit.Interval(0.95)
+	require.True(t, lo <= max(e, 0) && e <= hi)
+	low, high := alone.Interval(0.95)
+	a.asked++
+	for covered, ends := range map[*float64][2]float64{&a.covered: {lo, hi}, &a.alone: {low, high}} {
+		if ends[0] <= truth && truth <= ends[1] {
+			*covered++
+		}
+	}
+	stated := fit.StdErr()
+	a.told, a.off = a.told+stated*stated, a.off+(e-truth)*(e-truth)
+}
+
+// check wants errors that are no larger than before, intervals that cover, and standard errors of
+// the estimates, up to a factor of 2.5.
+func (a *agreement) check(t *testing.T, name string) {
+	stated := math.Sqrt(a.told / a.off)
+	t.Logf("%-9s rms %.2f of before; %.3f covered, %.3f before; standard error %.2f of the rms", name, math.Sqrt(a.after/a.before), a.covered/a.asked, a.alone/a.asked, stated)
+	require.Less(t, a.after, 1.02*a.before, name)
+	require.Greater(t, a.covered/a.asked, 0.93, name)
+	require.True(t, stated > 0.8 && stated < 2.6, "%s: %v", name, stated)
+}
+
+// In 10,000 releases of pairs, of windows and of cohorts, 2,000 and 400 by default, no number
+// contradicts another, errors are no larger than those of the numbers by themselves, by which most
+// releases contradict themselves, and estimates are in their intervals, which cover. All random
+// numbers are the same in every run.
 func TestNoContradictions(t *testing.T) {
 	rng := rand.New(rand.NewPCG(63, 64))
-	p := Params{Epsilon: 0.3, Cells: 128, Levels: 8, Seed: hashing.Seed{1}}.normal()
-	law := dptest.OK(p.classLaw())(t)
-	contradictory := 0
-	var before, after [5]float64
-	runs := dptest.Full(10_000, 2000)
-	for run := range runs {
-		// 300 keys in A, 10 in both, 3 in B alone; and as windows: today, this week, this month
-		p.Seed = hashing.NewSeed()
-		a, b := builder(t, p), builder(t, p)
-		month := rng.Uint64()
-		for i := range uint64(303) {
-			if i < 300 {
-				a.Add(month + i)
-			}
-			if i >= 290 {
-				b.Add(month + i)
-			}
+	newSeed := func() (seed hashing.Seed) {
+		for i := range seed {
+			seed[i] = byte(rng.Uint32())
 		}
-		n := classesOf(held(a.secret).table, held(b.secret).table, p)
-		windows := numbers{n[inBoth], n[inA], n[inB], n[inNone]}
-		for i := range n {
-			z := int64(law.Quantile(rng.Float64()))
-			n[i], windows[i] = n[i]+z, windows[i]+z
-		}
-		pair := &Pair{release{p, n}}
-		all := []float64{pair.A().Estimate(), pair.B().Estimate(), pair.Either().Estimate(), pair.Both().Estimate(), pair.OnlyA().Estimate(), pair.OnlyB().Estimate()}
-		require.GreaterOrEqual(t, slices.Min(all), 0.0)
-		require.InDelta(t, all[0], all[3]+all[4], 1e-6*all[2])
-		require.InDelta(t, all[1], all[3]+all[5], 1e-6*all[2])
-		require.InDelta(t, all[2], all[3]+all[4]+all[5], 1e-6*all[2])
-		for _, answer := range pair.all() {
-			if run%4 != 0 && !dptest.Long() {
-				break // the intervals take most of the time
-			}
-			lo, hi := answer.Interval(0.95)
-			e := answer.Estimate()
-			require.True(t, lo <= e && e <= hi || math.IsNaN(e), "%v in [%v, %v]", e, lo, hi)
-		}
-		single := func(in func(int) bool) float64 { c := p.union(n, in); return c.Estimate() }
-		own := []float64{single(ofA), single(ofB), single(ofEither)}
-		if own[2] < own[0] || own[2] < own[1] || own[0]+own[1] < own[2] {
-			contradictory++
-		}
-		for i, truth := range []float64{300, 13, 303} {
-			before[i] += (own[i] - truth) * (own[i] - truth)
-			after[i] += (all[i] - truth) * (all[i] - truth)
-		}
-		for i, truth := range []float64{10, 3} {
-			raw := []float64{own[0] + own[1] - own[2], own[2] - own[0]}[i] - truth
-			before[3+i] += raw * raw
-			after[3+i] += (all[3+2*i] - truth) * (all[3+2*i] - truth)
-		}
-		q := p
-		q.Spans = [8]int{1, 7, 30}
-		w := &Windows{release{q, windows}, 40}
-		day, week, long := w.Estimate(1), w.Estimate(7), w.Estimate(30)
-		require.True(t, day <= week && week <= long)
-		if run < 100 { // so that 1 in 2 would contradict themselves
-			require.Contains(t, string(dptest.OK(w.MarshalJSON())(t)), fmt.Sprintf(`"days":7,"estimate":%v,`, wire.Number(week)))
-		}
-		for _, days := range []int{1, 7, 30} {
-			lo, hi := w.Interval(days, 0.95)
-			require.True(t, lo <= max(w.Estimate(days), 0) && w.Estimate(days) <= hi)
-		}
+		return seed
 	}
-	t.Log(contradictory, "of", runs, "contradict themselves without it")
-	require.Greater(t, contradictory, runs/2)
-	for i := range before {
-		t.Logf("rms %.1f before, %.1f after", math.Sqrt(before[i]/float64(runs)), math.Sqrt(after[i]/float64(runs)))
-		dptest.Alarm(t, 2e-11)
-		require.Less(t, after[i], 1.02*before[i])
-	}
-}
-
-// In 10,000 releases, 400 by default, cohorts do not contradict themselves, and numbers have no
-// larger errors than by themselves, by which all releases contradict themselves. In one of eight
-// the estimates are in their intervals, which cover. All random numbers are the same in every run.
-func TestCohortsAgree(t *testing.T) {
-	rng := rand.New(rand.NewPCG(69, 70))
-	const users = 300
-	runs, contradictory := dptest.Full(10_000, 400), 0
-	asked, covered := 0, 0
-	var before, after [4]float64 // of New, Returned, On, Since
-	for run := range runs {
-		days := 2 + run%5
-		p := Params{Epsilon: []float64{0.3, 1, 4}[run%3], Cells: 64, Levels: 8}.normal()
-		for i := range p.Seed {
-			p.Seed[i] = byte(rng.Uint32())
-		}
-		b := cohortBuilder(t, p, days)
-		seen := [users][8]bool{}
-		start := rng.Uint64()
-		for day := 1; day <= days; day++ {
-			if day > 1 {
-				require.NoError(t, b.Advance(day))
-			}
-			for i := range seen {
-				if seen[i][day] = i%days+1 == day || i%days < day && rng.IntN(4) == 0; seen[i][day] {
-					b.Add(start + uint64(i))
-				}
-			}
-		}
-		n := held(b.secret).classes()
-		noises := dptest.OK(p.cohorts(days))(t)
+	noisy := func(n numbers, law noise.DiscreteLaplace) {
 		for i := range n {
-			law := noises.pair
-			if i > pairsOf(days) {
-				law = noises.visit
-			}
 			n[i] += int64(law.Quantile(rng.Float64()))
 		}
-		c := &Cohorts{release{p, n}, days}
-		fit, contradicts := c.agreed(), false
-		check := func(kind int, answer kor.Cardinality, alone float64, is func(i int) bool) float64 {
-			e, truth := answer.Estimate(), 0.0
+	}
+	check := func(runs, contradictory int, names []string, all []agreement) {
+		t.Log(contradictory, "of", runs, "contradict themselves without it")
+		require.Greater(t, contradictory, runs/2)
+		for i, name := range names {
+			all[i].check(t, name)
+		}
+	}
+	t.Run("pairs and windows", func(t *testing.T) {
+		p := Params{Epsilon: 0.3, Cells: 128, Levels: 8, Seed: hashing.Seed{1}}.normal()
+		law := dptest.OK(p.classLaw())(t)
+		var all [10]agreement
+		runs, contradictory := dptest.Full(10_000, 2000), 0
+		for run := range runs {
+			// 300 keys in A, 10 in both, 3 in B alone; and as windows: today, this week, this month
+			p.Seed = newSeed()
+			a, b := builder(t, p), builder(t, p)
+			for i := range uint64(303) {
+				if i < 300 {
+					a.Add(i)
+				}
+				if i >= 290 {
+					b.Add(i)
+				}
+			}
+			n := classesOf(held(a.secret).table, held(b.secret).table, p)
+			noisy(n, law)
+			intervals := run%4 == 0 || dptest.Long()
+			pair, e := &Pair{release{p, n}}, [7]float64{}
+			for i, answer := range pair.all() {
+				all[i].add(t, answer.Source, []float64{300, 13, 303, 10, 290, 3, 10. / 303}[i], intervals)
+				e[i] = answer.Estimate()
+			}
+			sizeA, sizeB, either, both, onlyA, onlyB := e[0], e[1], e[2], e[3], e[4], e[5]
+			require.GreaterOrEqual(t, slices.Min(e[:6]), 0.0)
+			require.InDelta(t, sizeA, both+onlyA, 1e-6*either)
+			require.InDelta(t, sizeB, both+onlyB, 1e-6*either)
+			require.InDelta(t, either, both+onlyA+onlyB, 1e-6*either)
+			single := func(in func(int) bool) float64 { return p.union(n, in).Estimate() }
+			if own := single(ofEither); own < single(ofA) || own < single(ofB) || single(ofA)+single(ofB) < own {
+				contradictory++
+			}
+			q := p
+			q.Spans = [8]int{1, 7, 30}
+			w := &Windows{release{q, numbers{n[inBoth], n[inA], n[inB], n[inNone]}}, 40}
+			for i, truth := range []float64{10, 300, 303} {
+				all[7+i].add(t, w.fit(q.Spans[i]), truth, intervals)
+				require.True(t, i == 0 || w.Estimate(q.Spans[i-1]) <= w.Estimate(q.Spans[i]))
+			}
+			if run < 100 { // so that 1 in 2 would contradict themselves
+				require.Contains(t, string(dptest.OK(w.MarshalJSON())(t)), fmt.Sprintf(`"days":7,"estimate":%v,`, wire.Number(w.Estimate(7))))
+			}
+		}
+		check(runs, contradictory, []string{"A", "B", "either", "both", "only A", "only B", "Jaccard", "1 day", "7 days", "30 days"}, all[:])
+	})
+	t.Run("cohorts", func(t *testing.T) {
+		const users = 300
+		var all [4]agreement
+		runs, contradictory := dptest.Full(10_000, 400), 0
+		for run := range runs {
+			days := 2 + run%5
+			p := Params{Epsilon: []float64{0.3, 1, 4}[run%3], Cells: 64, Levels: 8, Seed: newSeed()}.normal()
+			on, seen := make([][]uint64, days), [users][8]bool{}
 			for i := range seen {
-				if is(i) {
-					truth++
+				for day := 1; day <= days; day++ {
+					if seen[i][day] = i%days+1 == day || i%days < day && rng.IntN(4) == 0; seen[i][day] {
+						on[day-1] = append(on[day-1], uint64(i))
+					}
 				}
 			}
-			require.GreaterOrEqual(t, e, 0.0)
-			before[kind] += (alone - truth) * (alone - truth)
-			after[kind] += (e - truth) * (e - truth)
-			if run%8 == 0 {
-				lo, hi := answer.Interval(0.95)
-				require.True(t, lo <= e && e <= hi)
-				if asked++; lo <= truth && truth <= hi {
-					covered++
+			n := held(cohortsOn(t, p, on).secret).classes()
+			noises := dptest.OK(p.cohorts(days))(t)
+			noisy(n[:pairsOf(days)+1], noises.pair)
+			noisy(n[pairsOf(days)+1:], noises.visit)
+			c := &Cohorts{release{p, n}, days}
+			fit, contradicts := c.agreed(), false
+			add := func(kind int, answer kor.Cardinality, is func(i int) bool) float64 {
+				truth := 0.0
+				for i := range seen {
+					if is(i) {
+						truth++
+					}
+				}
+				all[kind].add(t, answer.Source, truth, run%8 == 0)
+				require.GreaterOrEqual(t, answer.Estimate(), 0.0)
+				return answer.Estimate()
+			}
+			whole, late := 0.0, make([]float64, days+2)
+			for first := 1; first <= days; first++ {
+				from := func(day int) func(i int) bool {
+					return func(i int) bool { return i%days+1 == first && slices.Contains(seen[i][day:days+1], true) }
+				}
+				alone := c.alone(first, first, false).Estimate()
+				last := add(0, c.answer(fit, first, first, false), from(first))
+				contradicts = contradicts || alone < 0
+				whole += last
+				for day := 1; day <= first; day++ {
+					late[day] += last
+				}
+				for day := first + 1; day <= days; day++ {
+					by, visits := c.alone(first, day, false).Estimate(), c.alone(first, day, true).Estimate()
+					returned := add(1, c.answer(fit, first, day, false), from(day))
+					there := add(2, c.answer(fit, first, day, true), func(i int) bool { return i%days+1 == first && seen[i][day] })
+					require.LessOrEqual(t, returned, last)
+					require.LessOrEqual(t, there, returned)
+					require.GreaterOrEqual(t, there, returned-fit[first][day+1])
+					contradicts = contradicts || by < 0 || by > alone || visits > by || visits < 0
+					last = returned
+					late[day] += returned
 				}
 			}
-			return e
-		}
-		all, late := 0.0, make([]float64, days+2)
-		for first := 1; first <= days; first++ {
-			from := func(day int) func(i int) bool {
-				return func(i int) bool { return i%days+1 == first && slices.Contains(seen[i][day:days+1], true) }
+			for day := 1; day <= days; day++ {
+				since := add(3, c.since(fit, day), func(i int) bool { return slices.Contains(seen[i][day:days+1], true) })
+				require.InDelta(t, late[day], since, 1e-6)
+				require.LessOrEqual(t, since, whole+1e-6)
 			}
-			alone := c.alone(first, first, false).Estimate()
-			last := check(0, c.answer(fit, first, first, false), alone, from(first))
-			contradicts = contradicts || alone < 0
-			all += last
-			for day := 1; day <= first; day++ {
-				late[day] += last
-			}
-			for day := first + 1; day <= days; day++ {
-				by, on := c.alone(first, day, false).Estimate(), c.alone(first, day, true).Estimate()
-				returned := check(1, c.answer(fit, first, day, false), by, from(day))
-				there := check(2, c.answer(fit, first, day, true), on, func(i int) bool { return i%days+1 == first && seen[i][day] })
-				require.LessOrEqual(t, returned, last)
-				require.LessOrEqual(t, there, returned)
-				next := 0.0
-				if day < days {
-					next = fit[first][day+1]
-				}
-				require.GreaterOrEqual(t, there, returned-next)
-				contradicts = contradicts || by < 0 || by > alone || on > by || on < 0
-				last = returned
-				late[day] += returned
+			if contradicts {
+				contradictory++
 			}
 		}
-		for day := 1; day <= days; day++ {
-			since := check(3, c.since(fit, day), c.count(0, day).Estimate(), func(i int) bool { return slices.Contains(seen[i][day:days+1], true) })
-			require.InDelta(t, late[day], since, 1e-6)
-			require.LessOrEqual(t, since, all+1e-6)
-		}
-		if contradicts {
-			contradictory++
-		}
-	}
-	t.Log(contradictory, "of", runs, "contradict themselves without it;", covered, "of", asked, "covered")
-	require.Greater(t, contradictory, runs/2)
-	require.Greater(t, float64(covered), 0.93*float64(asked))
-	for i := range before {
-		t.Logf("rms %.2f of before", math.Sqrt(after[i]/before[i]))
-		require.Less(t, after[i], 1.02*before[i])
-	}
-}
-
-// Shares sum to 1, also where noise hides most of them, and AtLeast falls from 1.
-func TestSharesSumToOne(t *testing.T) {
-	rng := rand.New(rand.NewPCG(65, 66))
-	p := Params{Epsilon: 0.1, Cells: 1024, Levels: 8}
-	const runs, most = 6, 30
-	known := 0
-	for range runs {
-		p.Seed = hashing.NewSeed()
-		b := frequencyBuilder(t, p, most)
-		first := rng.Uint64()
-		for i := range uint64(1000) {
-			for range 1 + i%4 { // 2.5 on average
-				b.Add(first + i)
-			}
-		}
-		f := dptest.OK(b.Release())(t)
-		if math.IsNaN(f.Share(1)) {
-			require.True(t, math.IsNaN(f.AtLeast(2)))
-			continue
-		}
-		known++
-		sum := 0.0
-		for times := 1; times <= most; times++ {
-			require.GreaterOrEqual(t, f.Share(times), 0.0)
-			sum += f.Share(times)
-			lo, hi := f.AtLeastInterval(times, 0.95)
-			require.True(t, 0 <= lo && lo <= f.AtLeast(times) && f.AtLeast(times) <= hi && hi <= 1)
-			require.True(t, times == 1 || f.AtLeast(times) <= f.AtLeast(times-1)+1e-12)
-		}
-		require.InDelta(t, 1, sum, 1e-9)
-		require.Equal(t, 1.0, f.AtLeast(1))
-		for _, times := range []int{0, -1, most + 1} {
-			lo, hi := f.AtLeastInterval(times, 0.95)
-			require.True(t, math.IsNaN(f.AtLeast(times)) && math.IsNaN(lo) && math.IsNaN(hi))
-		}
-	}
-	require.Positive(t, known)
+		check(runs, contradictory, []string{"New", "Returned", "On", "Since"}, all[:])
+	})
 }

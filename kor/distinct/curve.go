@@ -172,11 +172,11 @@ func (c *curve) quantile(t, p float64) float64 {
 // atMost returns Pr[T̃ ≤ t | x] for a half-integer t: all laws here are symmetric about the mean.
 func (c *curve) atMost(t, x float64) float64 {
 	mu, _, _, v := c.at(x)
-	if y := t - mu; y > 0 {
+	y := t - mu
+	if y > 0 {
 		return 1 - c.tail(y, v)
-	} else {
-		return c.tail(-y, v)
 	}
+	return c.tail(-y, v)
 }
 
 // tail returns the probability that a normal number of variance v plus the noise exceeds y ≥ 0.

@@ -64,22 +64,6 @@ func TestCodec(t *testing.T) {
 	dptest.Codec(t, sampleCohorts(), dptest.DeepEqual[Cohorts])
 }
 
-// What a release gives decodes to the same sketch, whatever its ε.
-func TestCodecOfReleases(t *testing.T) {
-	for _, epsilon := range []float64{0x1p-30, 1e-6, 0.1, 1, 10, maxEpsilon} {
-		for _, share := range []float64{0, 0.05, 1} {
-			p := Params{Epsilon: epsilon, Cells: 129, Levels: 7, Seed: hashing.NewSeed(), CountShare: share}
-			if epsilon*share < 0x1p-30 {
-				p.CountShare = 0
-			}
-			s := released(t, p, run(0, 100)...)
-			again, _ := dptest.RoundTrip(t, s, "ε = %v", epsilon)
-			require.True(t, dptest.DeepEqual(s, again))
-			require.Equal(t, s.Estimate(), again.Estimate())
-		}
-	}
-}
-
 // The layout is fixed: what is written today can be read by every later version.
 func TestGoldenFiles(t *testing.T) { dptest.GoldenDumps(t, samples()) }
 
@@ -102,6 +86,7 @@ func TestDecodeRejectsInvalidObjects(t *testing.T) {
 		"no levels":        func(s *Sketch) { s.params.Levels = 0 },
 		"65 levels":        func(s *Sketch) { s.params.Levels = 65 },
 		"zero seed":        func(s *Sketch) { s.params.Seed = hashing.Seed{} },
+		"no identity":      func(s *Sketch) { s.id = hashing.Seed{} },
 		"no share":         func(s *Sketch) { s.params.CountShare = 0 },
 		"negative zero":    func(s *Sketch) { s.params.CountShare = math.Copysign(0, -1) },
 		"all of ε":         func(s *Sketch) { s.params.CountShare = 1 },
@@ -164,13 +149,6 @@ func TestDecodeRejectsOtherWindows(t *testing.T) {
 	for n := 82; n <= len(data); n += 8 {
 		require.ErrorIs(t, new(Windows).UnmarshalBinary(data[:n]), ErrFormat)
 	}
-}
-
-// An identity of 0 is that of the zero value.
-func TestDecodeRejectsNoIdentity(t *testing.T) {
-	data := dptest.OK(sampleCount().MarshalBinary())(t)
-	clear(data[fixedSize-8-16 : fixedSize-8])
-	require.ErrorIs(t, new(Sketch).UnmarshalBinary(data), ErrFormat)
 }
 
 func FuzzUnmarshal(f *testing.F) {

@@ -126,41 +126,6 @@ func TestExactPrivacy(t *testing.T) {
 	}
 }
 
-// The law above sums to 1: nothing is left out but the tails of the noise.
-func TestOutputsAreALaw(t *testing.T) {
-	p := tiny
-	p.CountShare = 0.5
-	l := dptest.OK(p.laws())(t)
-	total := 0.0
-	for _, mass := range outputs(5, l, true) {
-		total += mass
-	}
-	require.InDelta(t, 1, total, 2*math.Exp(-reach*0.5)+1e-12)
-}
-
-// A table that is released k times costs kε and no less: the releases are independent given the
-// table, so the largest loss of the pair of outputs is twice that of one.
-func TestTwoReleasesCostTwice(t *testing.T) {
-	p := tiny
-	p.CountShare = 0.5
-	l := dptest.OK(p.laws())(t)
-	once := loss(outputs(1, l, true), outputs(3, l, true))
-	a, b := outputs(1, l, true), outputs(3, l, true)
-	twice := 0.0
-	for o, mass := range a {
-		if b[o] == 0 {
-			continue
-		}
-		for u, more := range a {
-			if b[u] > 0 {
-				twice = max(twice, math.Abs(math.Log(mass*more/(b[o]*b[u]))))
-			}
-		}
-	}
-	require.InDelta(t, 2*p.Epsilon, twice, 1e-9)
-	require.InDelta(t, p.Epsilon, once, 1e-9)
-}
-
 // What Release draws has the enumerated law: the noise of the count by χ², each bit flipped with
 // its probability, and both independent. False-reject probability 4e-9.
 func TestReleaseHasTheLaw(t *testing.T) {

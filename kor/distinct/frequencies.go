@@ -33,17 +33,16 @@ type frequencyState struct {
 }
 
 // frequencies returns the Params of the two parts of a release, each with half of ε: of the number
-// of ones, and of the classes of the cells.
-func (p Params) frequencies() (half Params, err error) {
+// of ones, and of the classes of the cells; and the noise of the latter.
+func (p Params) frequencies() (half Params, law noise.DiscreteLaplace, err error) {
 	if _, err = p.classLaw(); err == nil && p.Cells > maxBits/64/cellsEach {
 		err = bad("Cells", p.Cells, "at most 2³⁰ bytes of cells, 24 for each")
 	}
-	if err != nil {
-		return p, err
+	if err == nil {
+		p.Epsilon /= 2
+		law, err = p.classLaw()
 	}
-	p.Epsilon /= 2
-	_, err = p.classLaw()
-	return p, err
+	return p, law, err
 }
 
 // frequencyGuarantee returns what a release promises.
@@ -52,7 +51,7 @@ func (p Params) frequencies() (half Params, err error) {
 // noise of scale 1/(ε/2). A key belongs to one cell and moves it from one class to another, or
 // none: so the numbers of cells by count, 0 included, are ε/2-private (classes_proof.md). ∎
 func (p Params) frequencyGuarantee() budget.Guarantee {
-	half, err := p.frequencies()
+	half, _, err := p.frequencies()
 	if err != nil {
 		return budget.Guarantee{}
 	}
@@ -71,7 +70,7 @@ const cellsEach = 3
 // above 20 protects hardly anybody.
 func NewFrequencyBuilder(p Params, most int) (*FrequencyBuilder, error) {
 	p = p.normal()
-	half, err := p.frequencies()
+	half, law, err := p.frequencies()
 	if err = p.windowless(err); err == nil && (most < 2 || most > math.MaxUint8) {
 		err = bad("most", most, "an integer in [2, 255]")
 	}
@@ -79,13 +78,11 @@ func NewFrequencyBuilder(p Params, most int) (*FrequencyBuilder, error) {
 		return nil, err
 	}
 	l, err := half.laws()
-	users := l.count
-	if err == nil {
-		l.count, err = half.classLaw()
-	}
 	if err != nil {
 		return nil, err
 	}
+	users := l.count
+	l.count = law
 	empty := private.New(frequencyState{newState(p, l), make([]uint64, cellsEach*p.Cells), most, users})
 	return &FrequencyBuilder{base[frequencyState, *frequencyState]{empty, p, p.frequencyGuarantee()}}, nil
 }

@@ -129,8 +129,7 @@ func (p *Pair) size(s pairSize, parts vector) kor.Cardinality {
 	}
 	estimate := parts.dot(s.parts)
 	if s.in != nil {
-		c := p.params.union(p.numbers, s.in)
-		return kor.Cardinality{Source: fitted{&c, estimate}}
+		return kor.Cardinality{Source: fitted{p.params.union(p.numbers, s.in), estimate}}
 	}
 	var terms []term
 	for i, in := range [...]func(int) bool{ofA, ofB, ofEither} {

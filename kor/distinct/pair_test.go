@@ -81,36 +81,6 @@ func TestPairHasTheLaw(t *testing.T) {
 	})
 }
 
-// The error is the stated one, and intervals cover. With 300 runs a mean square of normal numbers
-// is above 2.1, a mean off by 7 standard errors, and a coverage of .94 seen below .8, each with
-// probability below 1e-11.
-func TestPairAccuracy(t *testing.T) {
-	rng := rand.New(rand.NewPCG(33, 34))
-	const runs = 300
-	for _, c := range []struct{ cells, onlyA, onlyB, both int }{{64, 150, 150, 50}, {64, 20, 300, 10}, {256, 10, 10, 5}} {
-		p := Params{Epsilon: 1, Cells: c.cells, Levels: 8}
-		union := float64(c.onlyA + c.onlyB + c.both)
-		truths := []float64{float64(c.onlyA + c.both), float64(c.onlyB + c.both), union, float64(c.both), float64(c.onlyA), float64(c.onlyB), float64(c.both) / union}
-		var sums, squares, covered [7]float64
-		for range runs {
-			pair := released2(t, p, rng, c.onlyA, c.onlyB, c.both)
-			for i, answer := range pair.all() {
-				e := (answer.Estimate() - truths[i]) / answer.StdErr()
-				sums[i], squares[i] = sums[i]+e, squares[i]+e*e
-				if lo, hi := answer.Interval(0.95); lo <= truths[i] && truths[i] <= hi {
-					covered[i]++
-				}
-			}
-		}
-		for i := range truths {
-			dptest.Alarm(t, 3e-11)
-			require.InDelta(t, 0, sums[i]/runs, 7/math.Sqrt(runs)+0.1, "%v: %d", c, i)
-			require.InDelta(t, 1, squares[i]/runs, 1.1, "%v: %d", c, i)
-			require.Greater(t, covered[i]/runs, 0.8, "%v: %d", c, i)
-		}
-	}
-}
-
 // Of equal sets without noise what is in both is A, and so is its interval, up to 1.5 %: where more
 // keys are in both than the counts say, more are in A and B, with larger errors. With 64 cells,
 // too, intervals of nested sets cover; the random numbers are the same in every run.

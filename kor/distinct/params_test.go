@@ -25,17 +25,35 @@ func TestInvalidParams(t *testing.T) {
 		require.Equal(t, err != nil, math.IsNaN(plan.StdErr(10)) && math.IsNaN(plan.UnionError(2)), "%+v", p)
 		return err
 	}})
-	seedless, large := small, small
-	seedless.Seed, large.Cells, large.Levels = hashing.Seed{}, 1<<30, 9
+	whole := small
+	whole.CountShare = 1
+	large := []any{1 << 29, 1 << 30} // the product with the Levels is 0 modulo 2³² of one
+	for _, c := range []struct {
+		made func(p Params) error
+		bad  map[string][]any
+	}{
+		{func(p Params) error { return dptest.Err(NewRunningBuilder(p)) }, map[string][]any{"Spans": {[8]int{1}}}},
+		{func(p Params) error { return dptest.Err(NewCohortBuilder(p, 5)) }, map[string][]any{"Spans": {[8]int{1}}, "Cells": large}},
+		{func(p Params) error { return dptest.Err(NewFrequencyBuilder(p, 5)) }, map[string][]any{"Spans": {[8]int{1}}, "Cells": large}},
+		{func(p Params) error { return dptest.Err(NewWindowBuilder(p, 1)) }, map[string][]any{
+			"Cells": large, "Spans": {[8]int{-1}, [8]int{256}, [8]int{7, 7}, [8]int{7, 1}, [8]int{0, 7}, [8]int{1, 0, 7}, [8]int{1, 2, 3, 4, 5, 6, 7, 6}},
+		}},
+	} {
+		c.bad["CountShare"], c.bad["Seed"], c.bad["Epsilon"] = []any{0.5}, []any{hashing.Seed{}}, []any{0x1p-31}
+		dptest.Params(t, "distinct", whole, c.bad, map[string]func(Params) error{"New": c.made})
+	}
+	require.ErrorIs(t, dptest.Err(NewFrequencyBuilder(Params{Epsilon: 0x1p-30, Seed: small.Seed}, 5)), ErrParams, "half of that is too small")
+	require.True(t, math.IsNaN(planned(small).RunningStdErr(10, 1)) && math.IsNaN(planned(small).WindowStdErr(10, 7)), "no bits over time")
+	require.True(t, math.IsNaN(planned(whole).RunningStdErr(10, 0)) && math.IsNaN(planned(whole).RunningStdErr(-1, 1)))
+	require.True(t, math.IsNaN(planned(whole).WindowStdErr(10, 2)) && math.IsNaN(planned(whole).WindowStdErr(-1, 7)))
+	seedless := small
+	seedless.Seed = hashing.Seed{}
 	require.ErrorIs(t, made(seedless), ErrParams)
 	dptest.OK(seedless.Plan())(t)
-	require.ErrorIs(t, made(large), ErrParams, "2 GiB")
 	for _, size := range []float64{-1, math.NaN(), math.Inf(1)} {
 		require.True(t, math.IsNaN(planned(small).StdErr(size)))
 	}
 	require.True(t, math.IsNaN(planned(small).UnionError(1)) && math.IsNaN(planned(small).UnionError(1<<20)))
-	whole := small
-	whole.CountShare = 1
 	require.True(t, math.IsNaN(planned(whole).UnionError(2)), "no bits, no union")
 }
 

@@ -12,6 +12,9 @@ import (
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 )
 
+// split returns the cell of a key and f.
+func (h *placement) split(key uint64) (cell, f uint64) { return bits.Mul64(h.cells, h.word(key)) }
+
 // at returns the word and the bit of a key.
 func (h *placement) at(key uint64) (word, bit uint64) {
 	cell, f := h.split(key)
@@ -116,29 +119,4 @@ func TestEveryAdd(t *testing.T) {
 			require.Equal(t, stamps, held(windows.secret).stamps)
 		}
 	}
-}
-
-// All ways to place a key agree, and levels and cells are independent: χ² of the places of a run.
-func TestPlaces(t *testing.T) {
-	const cells, levels, keys = 17, 11, 1 << 19
-	for _, levels := range []int{1, 2, 8, 9, 11, 64} {
-		one, flat := newPlacement(hashing.Seed{3}, cells, 1, levels), newPlacement(hashing.Seed{3}, cells, cells, levels)
-		table, again := make([]uint64, levels), make([]uint64, levels)
-		for key := range uint64(5000) {
-			word, bit := one.at(key)
-			again[word] |= bit
-			one.set(table, key)
-			require.Equal(t, again, table)
-			require.Equal(t, word*cells+uint64(bits.TrailingZeros64(bit)), flat.cell(key))
-		}
-	}
-	place := newPlacement(hashing.Seed{3}, cells, cells, levels)
-	counts, expected := make([]int64, cells*levels+1), make([]float64, cells*levels)
-	for key := range uint64(keys) {
-		counts[place.cell(key)]++
-	}
-	for i := range expected {
-		expected[i] = rate(i/cells, levels) / cells
-	}
-	dptest.ChiSquare(t, "places", counts, expected, 1e-10)
 }

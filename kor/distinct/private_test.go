@@ -69,15 +69,6 @@ func TestPrivateStates(t *testing.T) {
 	require.NoError(t, later.b.Advance(111))
 	require.NoError(t, windows.b.Advance(111))
 	require.Equal(t, held(windows.b.secret).stamps, held(later.b.secret).stamps)
-	whole := builder(t, p)
-	dptest.Restores(t, builder(t, p, run(0, 40)...), whole, func() { whole.Add(1, 2, 3) }, builder(t, q), runs(p), winds(p))
-
-	for _, zero := range []Adder{&RunningBuilder{}, &WindowBuilder{}, &Builder{}} {
-		require.ErrorIs(t, dptest.Err(zero.(interface {
-			AppendPrivateState(dst []byte) ([]byte, error)
-		}).AppendPrivateState(nil)), ErrReleased)
-	}
-	require.ErrorIs(t, new(Builder).RestorePrivateState(nil), ErrReleased)
 }
 
 // A builder goes on to its next release and not back to one that was made: here, or where it is

@@ -2,10 +2,8 @@ package distinct
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/stretchr/testify/require"
@@ -140,48 +138,6 @@ func TestRunningHasTheLaw(t *testing.T) {
 	require.InDelta(t, 0, products/(3*runs), 7*law.Variance()/math.Sqrt(3*runs))
 }
 
-// Totals are unbiased, have the stated error, and intervals cover, after one slot and after nine.
-// With 400 runs a mean square is off by 9·√(5/400) = 100 %, a coverage of .94 seen below .82, and a
-// mean off by 7 standard errors, each with probability below 1e-10.
-func TestRunningAccuracy(t *testing.T) {
-	if testing.Short() {
-		t.Skip("half a second: in the default run")
-	}
-	rng := rand.New(rand.NewPCG(9, 10))
-	p := Params{Epsilon: 1, Cells: 64, Levels: 7, Seed: hashing.Seed{1}}
-	const runs, keys = 400, 60
-	squares, sum, covered := map[int]float64{}, map[int]float64{}, map[int]int{}
-	for range runs {
-		p.Seed = hashing.NewSeed()
-		b := runningBuilder(t, p)
-		for slot := 1; slot <= 9; slot++ {
-			shard := builder(t, p)
-			for range keys {
-				key := rng.Uint64()
-				b.Add(key)
-				shard.Add(key, key^1)
-			}
-			require.NoError(t, b.Merge(shard))
-			r := dptest.OK(b.Step())(t)
-			require.Equal(t, slot, r.Slots())
-			want := float64(2 * keys * slot)
-			e := r.Estimate() - want
-			squares[slot] += e * e
-			sum[slot] += e
-			if lo, hi := r.Interval(0.95); lo <= want && want <= hi {
-				covered[slot]++
-			}
-		}
-	}
-	for _, slot := range []int{1, 2, 9} {
-		sd := planned(p).RunningStdErr(float64(2*keys*slot), slot)
-		dptest.Alarm(t, 3e-10)
-		require.InDelta(t, 1, squares[slot]/runs/(sd*sd), 1, "slot %d", slot)
-		require.InDelta(t, 0, sum[slot]/runs, sd*(7/math.Sqrt(runs)+0.1), "slot %d", slot)
-		require.Greater(t, float64(covered[slot])/runs, 0.82, "slot %d", slot)
-	}
-}
-
 // The tail of a weighted sum of draws and a normal number is within 6 % of the convolution, on the
 // lattice of the parts of 1 that the weights are.
 func TestTailOfSum(t *testing.T) {
@@ -229,35 +185,11 @@ func TestTailOfSum(t *testing.T) {
 	}
 }
 
-// The tail of the sum of very many draws is that of a normal number, also close to its middle.
-func TestTailOfManyDraws(t *testing.T) {
-	for _, number := range []int{1 << 20, maxSlots} {
-		for _, scale := range []float64{0.5, 2, 1000} {
-			law := dptest.OK(noise.NewDiscreteLaplace(scale))(t)
-			var c curve
-			c.add(law, draws{number, 1}, draws{})
-			sd := math.Sqrt(100 + float64(number)*law.Variance())
-			for _, sds := range []float64{0.0011, 0.003, 0.1, 1, 2, 4} {
-				require.InEpsilon(t, math.Erfc(sds/math.Sqrt2)/2, c.tail(sds*sd, 100), 0.01, "%d draws of scale %v, %v", number, scale, sds)
-			}
-		}
-	}
-}
-
 func TestRunningBuilder(t *testing.T) {
 	p := small
 	p.CountShare = 0
 	dptest.Builder(t, func() *RunningBuilder { return runningBuilder(t, p) }, func(b *RunningBuilder) { b.Add(1); b.Add(2, 3); AddKey(b, "key") })
-}
-
-func TestRunningRefuses(t *testing.T) {
-	p := small
-	require.ErrorIs(t, dptest.Err(NewRunningBuilder(p)), ErrParams, "no bits over time")
-	require.True(t, math.IsNaN(planned(p).RunningStdErr(10, 1)))
-	p.CountShare = 0
 	b := runningBuilder(t, p)
-	require.True(t, math.IsNaN(planned(p).RunningStdErr(10, 0)) && math.IsNaN(planned(p).RunningStdErr(-1, 1)))
-	require.False(t, b.Released())
 	used := builder(t, p, 1)
 	dptest.OK(used.Release())(t)
 	require.ErrorIs(t, b.Merge(used), ErrReleased)

@@ -30,7 +30,7 @@ func (f *Frequencies) Users() kor.Cardinality {
 	if !f.valid() {
 		return kor.Cardinality{}
 	}
-	half, _ := f.params.frequencies() // of a release, so no error
+	half, _, _ := f.params.frequencies() // of a release, so no error
 	return kor.Cardinality{Source: &count{newCurve(half), float64(f.numbers[f.most+1])}}
 }
 
@@ -50,8 +50,7 @@ func (f *Frequencies) ratio(from, to int) (r ratio, ok bool) {
 	if !f.valid() || from < 1 || to > f.most || from > to {
 		return r, false
 	}
-	half, _ := f.params.frequencies() // of a release, so no error
-	law, _ := half.classLaw()
+	_, law, _ := f.params.frequencies() // of a release, so no error
 	excess, cells := 0.0, float64(cellsEach*f.params.Cells)
 	for _, x := range f.numbers[:f.most+1] {
 		excess += float64(x)
@@ -103,8 +102,7 @@ func (f *Frequencies) shares() []float64 {
 // The nearest shares are x less one number, and so have noise in classes that nobody is in, and too
 // many keys in the last classes; but where the noise hides all, nothing has smaller errors.
 func posteriorShares(x []float64, sigma float64) []float64 {
-	shares := make([]float64, len(x))
-	nearestOfSum(shares, x, slices.Repeat([]float64{1}, len(x)), 1)
+	shares := nearestOfSum(x, slices.Repeat([]float64{1}, len(x)), 1)
 	_, apart := meanShares(x, sigma, 1)
 	means, alike := meanShares(x, sigma, 0.1)
 	for i, mean := range means {
@@ -269,11 +267,9 @@ func (f *Frequencies) String() string {
 //
 // No other bytes decode to the same Frequencies.
 func (f *Frequencies) layout() layout {
-	law := func(p Params) (law noise.DiscreteLaplace, err error) {
-		if p, err = p.frequencies(); err != nil {
-			return law, err
-		}
-		return p.classLaw()
+	law := func(p Params) (noise.DiscreteLaplace, error) {
+		_, law, err := p.frequencies()
+		return law, err
 	}
 	return layout{wire.KindFrequencies, 1, &f.release, []wire.Field{wire.Int(&f.most, math.MaxUint8)}, law, func() int {
 		if f.most < 2 {

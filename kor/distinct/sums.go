@@ -31,7 +31,7 @@ type term struct {
 func (p Params) sumOf(n, more numbers, other noise.DiscreteLaplace, terms []term, within ...func(class int) bool) *sum {
 	s := &sum{curve: bareCurve(p), terms: terms}
 	for _, in := range within {
-		s.within = append(s.within, p.union(n, in))
+		s.within = append(s.within, *p.union(n, in))
 	}
 	law, _ := p.classLaw() // of a release, so no error
 	var both, beyond [4][4]float64

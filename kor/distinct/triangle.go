@@ -1,6 +1,8 @@
 package distinct
 
 import (
+	"math"
+
 	"github.com/dpsketch/dpsketch/internal/wire"
 	"github.com/dpsketch/dpsketch/kor"
 	"github.com/dpsketch/dpsketch/kor/internal/sets"
@@ -10,7 +12,8 @@ import (
 
 // Cohorts are released numbers of the keys that were new on each day, and of those that came back.
 // No number is below 0, no part above the whole, and parts add up; StdErr and Interval are those of
-// each number by itself. The zero Cohorts answer NaN, and so do days outside 1 to Days.
+// each number by itself, of On also by Returned. The zero Cohorts answer NaN, and so do days
+// outside 1 to Days.
 type Cohorts struct {
 	release // as cohortState.classes has them
 	days    int
@@ -42,8 +45,7 @@ func (c *Cohorts) seen(until, from, on int) func(class int) bool {
 // count returns the number of keys that were seen on day until or before, or on day from or later.
 func (c *Cohorts) count(until, from int) *count {
 	n, _ := c.params.cohorts(c.days) // of a release, so no error
-	u := n.byPair.union(c.numbers[:pairsOf(c.days)+1], c.seen(until, from, 0))
-	return &u
+	return n.byPair.union(c.numbers[:pairsOf(c.days)+1], c.seen(until, from, 0))
 }
 
 // sum returns a sum of sizes.
@@ -89,14 +91,13 @@ func (c *Cohorts) agreed() [][]float64 {
 	}
 	for day := 2; day < never; day++ {
 		newer, last := until[c.days]-until[day-1], -later[c.days-day].Estimate()
-		raw, most, back := make([]float64, day-1), make([]float64, day-1), make([]float64, day-1)
+		raw, most := make([]float64, day-1), make([]float64, day-1)
 		for i := range raw {
 			// −(keys of the day or later that were not there by day i + 1)
 			gone := ever[i].Estimate() - c.count(i+1, day).Estimate()
 			raw[i], most[i], last = gone-last, fit[i+1][day-1], gone
 		}
-		nearestOfSum(back, raw, most, min(max(since[c.days-day]-newer, 0), until[day-1]))
-		for i, x := range back {
+		for i, x := range nearestOfSum(raw, most, min(max(since[c.days-day]-newer, 0), until[day-1])) {
 			fit[i+1][day] = x
 		}
 	}
@@ -104,16 +105,41 @@ func (c *Cohorts) agreed() [][]float64 {
 }
 
 // answer returns how many keys that were new on day first were seen on the day, or on that or
-// later. On a day are at least those whose last day it is.
+// later. On a day are at least those whose last day it is: of the numbers that this leaves, the
+// estimate is the mean given the noise.
 func (c *Cohorts) answer(fit [][]float64, first, day int, on bool) kor.Cardinality {
 	if first < 1 || day < first || day > c.days {
 		return kor.Cardinality{}
 	}
 	size, estimate := c.alone(first, day, on), fit[first][day]
-	if on && day > first {
-		estimate = min(max(size.Estimate(), estimate-fit[first][day+1]), estimate)
+	if on && day > first && day < c.days {
+		later, visits, stdErr := fit[first][day+1], size.Estimate(), size.StdErr()
+		size = visitors{size, c.alone(first, day, false), later}
+		estimate = mean(estimate-later, estimate, func(t float64) float64 { return (visits - t) / stdErr })
 	}
 	return kor.Cardinality{Source: fitted{size, estimate}}
+}
+
+// visitors is the number of keys of a cohort on a day, by their visits, and by those who were there
+// on that day or later, of whom all but some who were there later were there on the day.
+type visitors struct {
+	sets.Size
+	back  sets.Size
+	later float64
+}
+
+// StdErr is that of the visits, or if that is less what the estimates leave: half of the range, and
+// the error of those who were there on the day or later.
+func (v visitors) StdErr() float64 {
+	return min(v.Size.StdErr(), math.Hypot(v.later/2, v.back.StdErr()))
+}
+
+// Interval is that of the visits, which takes four fifths of the errors, cut off at the upper end
+// of that of those who were there on the day or later.
+func (v visitors) Interval(confidence float64) (lo, hi float64) {
+	lo, hi = v.Size.Interval(min(1-0.8*(1-confidence), 1-0x1p-53))
+	_, most := v.back.Interval(min(1-0.4*(1-confidence), 1-0x1p-53))
+	return min(lo, most), min(hi, most)
 }
 
 // New returns the number of keys first seen on the day; on day 1, of all keys seen.

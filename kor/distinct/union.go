@@ -135,12 +135,10 @@ func newTuple(sketches []*Sketch) *tuple {
 		t.empty *= v + 1
 		if len(weights) <= maxByChance {
 			weights = append(weights, 0)
-			for j := len(weights) - 1; j >= 0; j-- {
-				weights[j] *= v
-				if j > 0 {
-					weights[j] += weights[j-1]
-				}
+			for j := len(weights) - 1; j > 0; j-- {
+				weights[j] = weights[j]*v + weights[j-1]
 			}
+			weights[0] *= v
 		}
 		size := max(s.Estimate(), 0)
 		sum += size

@@ -89,34 +89,6 @@ func TestMomentByChance(t *testing.T) {
 	}
 }
 
-// The best randomised merge of two flipped bits, 00→0, 01→1, 10→1 and 11→1 with probability
-// 1−e^{−ε}, has a law that depends on the OR alone, and still knows less about the union than the
-// tuple of both releases.
-func TestBestMergeKnowsLess(t *testing.T) {
-	for _, epsilon := range []float64{0.5, 1, 2, 4} {
-		p := 1 / (math.Exp(epsilon) + 1)
-		show := [2]float64{p, 1 - p} // Pr(1 | bit)
-		one := func(a, b int) float64 {
-			x, y := show[a], show[b]
-			return x*(1-y) + y*(1-x) + x*y*-math.Expm1(-epsilon)
-		}
-		require.InDelta(t, one(0, 1), one(1, 1), 1e-12)
-		require.InDelta(t, one(0, 1), one(1, 0), 1e-12)
-		// The merged bit is 1 with probability A − D·u for a cell that is empty in both with
-		// probability u.
-		a, d := one(1, 1), one(1, 1)-one(0, 0)
-		info := 0.0
-		for y := -12.0; y < 4; y += 1.0 / 32 {
-			lambda := math.Exp(y)
-			q := a - d*math.Exp(-lambda)
-			info += math.Pow(lambda*d*math.Exp(-lambda), 2) / (q * (1 - q)) / 32
-		}
-		merged := math.Sqrt(math.Ln2 / info)
-		require.InEpsilon(t, map[float64]float64{0.5: 8.5, 1: 2.76, 2: 1.17, 4: 0.734}[epsilon], merged, 0.01)
-		require.Less(t, math.Sqrt(unionVariance(p, 2)), merged)
-	}
-}
-
 // shown is a release of one level of 64 cells that shows these bits, with as many ones as count.
 func shown(epsilon float64, id int, bits uint64, count int64) *Sketch {
 	p := Params{Epsilon: epsilon, Cells: 64, Levels: 1, CountShare: 0.1, Seed: hashing.Seed{1}}
@@ -292,31 +264,6 @@ func parties(t testing.TB, rng *rand.Rand, p Params, k, keys int) (sketches []*S
 		sketches = append(sketches, s)
 	}
 	return sketches, size
-}
-
-// Unions of three and of eight releases: the stated error, and the coverage. With 80 runs a mean
-// square of normal errors is 2.8 times its mean, and a coverage of .93 is seen below .6, each with
-// probability below 1e-10.
-func TestUnionAccuracy(t *testing.T) {
-	rng := rand.New(rand.NewPCG(7, 8))
-	const runs = 80
-	for _, k := range []int{3, 8} {
-		p := Params{Epsilon: 4, Cells: 256, Levels: 9, CountShare: 0.05, Seed: hashing.Seed{1}}
-		squares, covered := 0.0, 0
-		for range runs {
-			sketches, size := parties(t, rng, p, k, 3000)
-			union := dptest.OK(Union(sketches...))(t)
-			e := (union.Estimate() - size) / union.StdErr()
-			squares += e * e
-			if lo, hi := union.Interval(0.95); lo <= size && size <= hi {
-				covered++
-			}
-			require.InEpsilon(t, planned(p).UnionError(k), union.StdErr()/size, 0.5)
-		}
-		dptest.Alarm(t, 2e-10)
-		require.Less(t, squares/runs, 2.8, "%d sets", k)
-		require.Greater(t, float64(covered)/runs, 0.6, "%d sets", k)
-	}
 }
 
 // The union of one release is that release.

@@ -192,7 +192,7 @@ func (w *Windows) Day() int { return w.day }
 // count returns the count of a window.
 func (w *Windows) count(days int) (c count) {
 	if some := w.params.window(days); w.valid() && some > 0 {
-		c = w.params.union(w.numbers, func(class int) bool { return class < some })
+		c = *w.params.union(w.numbers, func(class int) bool { return class < some })
 	}
 	return c
 }

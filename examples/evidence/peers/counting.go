@@ -60,14 +60,14 @@ func summing(op string, target float64, n int) comparison {
 		p := misragries.Params{Counters: 4096, Epsilon: 1, Delta: 1e-9, Method: m}
 		var builders []*misragries.Builder[uint64]
 		for i := range servers {
-			b := must(misragries.New[uint64](p))
+			b := cli.Must(misragries.New[uint64](p))
 			b.AddSlice(stream[i*n/servers : (i+1)*n/servers])
 			builders = append(builders, b)
 		}
-		all = [2]*misragries.Sum[uint64]{must(misragries.NewSum[uint64](p)), must(misragries.NewSum[uint64](p))}
+		all = [2]*misragries.Sum[uint64]{cli.Must(misragries.NewSum[uint64](p)), cli.Must(misragries.NewSum[uint64](p))}
 		return all, func() {
 			for i, b := range builders {
-				check(all[i%2].Add(b))
+				cli.OK(all[i%2].Add(b))
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func summing(op string, target float64, n int) comparison {
 				}
 				start := time.Now()
 				if op == "merge" {
-					check(all[0].Merge(all[1]))
+					cli.OK(all[0].Merge(all[1]))
 				} else {
 					add()
 				}
@@ -105,8 +105,8 @@ func summing(op string, target float64, n int) comparison {
 			for i, m := range []misragries.Method{misragries.TrimmedSum, misragries.ReducedSum} {
 				all, add := sums(m)
 				add()
-				check(all[0].Merge(all[1]))
-				h := must(all[0].Release())
+				cli.OK(all[0].Merge(all[1]))
+				h := cli.Must(all[0].Release())
 				for _, count := range h.Top(1) {
 					most[i] = count
 				}
