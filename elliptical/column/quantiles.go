@@ -174,16 +174,14 @@ func (q *Quantiles) beside(i int, miss, lo, hi float64) (float64, float64) {
 	shows := func(j int) bool {
 		return math.Abs(levels[j]-levels[i])*n >= q.rankError(j, miss)+1+0x1p-23*most
 	}
-	for j := i - 1; j >= 0; j-- {
+	for j := range i {
 		if shows(j) {
 			lo, _ = q.axis.Edges(int64(q.cells[j]))
-			break
 		}
 	}
-	for j := i + 1; j < len(levels); j++ {
+	for j := len(levels) - 1; j > i; j-- {
 		if shows(j) {
 			_, hi = q.axis.Edges(int64(q.cells[j]))
-			break
 		}
 	}
 	return lo, hi

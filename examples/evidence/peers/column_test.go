@@ -129,8 +129,8 @@ func TestColumnMeans(t *testing.T) {
 // And at ρ = ½, where plan with Dim 1 does not know the range either, over its error: .0 to 1.35.
 // Above 1.1 are light tails (normal, uniform), as a fifth of ρ pays for the histogram, and plan
 // takes 2 % for its clip, and skewed ones, as plan finds it to a 256th of an octave, and a range
-// ends at half octaves. What the histogram buys is an interval for all rows, which plan has not, and
-// a tail that is seen: of three columns plan has 1.05 to 500 times the error.
+// ends at half octaves. What the histogram buys is an interval for all rows, which plan has not,
+// and a tail that is seen: of three columns plan has 1.05 to 500 times the error.
 func TestLearnedColumnMeans(t *testing.T) {
 	if !*long {
 		t.Skip("needs -long")
