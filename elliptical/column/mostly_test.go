@@ -250,6 +250,28 @@ func TestHiddenShare(t *testing.T) {
 	}
 }
 
+// One salary of 40 million is a third of the mean of 2000. Nothing private sees it: the interval is
+// about the others, and String and JSON say so; that for all values up to a Bound holds.
+func TestOneHiddenRow(t *testing.T) {
+	rng := rand.New(rand.NewPCG(59, 40)) // test data
+	rows, mean := someOf(2000, 1, constant(4e7), lognormal(rng, 36_000, .5))
+	_, others := someOf(1999, 0, nil, func() float64 { return rows[1+rng.IntN(1999)] })
+	for _, p := range []Params{{Epsilon: 1}, {Rho: .5}, {Epsilon: 1, Bound: 1e8}} {
+		s := released(t, p, rows...)
+		const miss = 1e-10
+		lo, hi := s.IntervalBounded(Mean, 1-miss)
+		dptest.Alarm(t, 2*miss)
+		require.True(t, lo <= mean && mean <= hi)
+		require.InEpsilon(t, others, s.Value(Mean), .2)
+		lo, hi = s.Interval(Mean, 1-miss)
+		require.True(t, lo < others && others < hi)
+		require.Contains(t, s.String(), "intervals for all values if they thin out like a Pareto tail of index 1.5")
+		require.Contains(t, string(dptest.OK(json.Marshal(s))(t)), `"about":"all values if they thin out`)
+	}
+	require.Contains(t, string(dptest.OK(json.Marshal(released(t, ages, 3)))(t)), `"about":"values clamped to [0, 100]"`)
+	require.NotContains(t, string(dptest.OK(json.Marshal(released(t, Params{Epsilon: 1, Want: Count}, 3)))(t)), "about")
+}
+
 // n rows at once are n rows; fewer than none are none, and NaN is no row.
 func TestAddN(t *testing.T) {
 	for _, p := range []Params{{Epsilon: 1, Min: -4, Max: 9}, {Rho: 1}, {Epsilon: 1, Min: -4, Max: 9, Relation: 2}} {

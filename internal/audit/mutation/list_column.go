@@ -61,6 +61,7 @@ var columnMutations = []mutation{
 	{"0 is a cell like all others", "elliptical/column/learn.go", "return candidates{axis.Cell(0), axis.Cells()}", "return candidates{axis.Cells() - 1, axis.Cells()}"},
 	{"single bins alone say where few rows are", "elliptical/column/internal/tail/visible.go", "const widest = 16", "const widest = 1"},
 	{"rows always thin out", "elliptical/column/internal/tail/visible.go", "if top == 0 {\n\t\treturn true", "if top >= 0 {\n\t\treturn true"},
+	{"an interval does not say which values it is about", "elliptical/column/encode.go", "s.params.about(), wire.Number(lo)", "\"\", wire.Number(lo)"},
 	{"few rows thin out as soon as many", "elliptical/column/internal/tail/visible.go", "part = .4", "part = .5"},
 	{"an interval overlooks what the mean does", "elliptical/column/internal/tail/hidden.go", "surely, octave := 6.2, .28", "surely, octave := 6.2, 1.4"},
 	{"a visible bin is never noise", "elliptical/column/internal/tail/hidden.go", "h.at(1, visible-1)) < sure", "h.at(1, visible-1)) < 0*sure"},
