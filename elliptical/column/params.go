@@ -101,9 +101,7 @@ func (p Params) summary() Params {
 func (p Params) learns() bool { return p.Min == 0 && p.Max == 0 && p.Want != Count }
 
 // bound returns the Bound, or its default.
-func (p Params) bound() float64 {
-	return cmp.Or(p.Bound, 0x1p60)
-}
+func (p Params) bound() float64 { return cmp.Or(p.Bound, 0x1p60) }
 
 // widest returns the axis of all values up to the bound.
 func (p Params) widest() rank.Axis {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/internal/private"
+	"github.com/dpsketch/dpsketch/internal/quantile"
 	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/stretchr/testify/require"
 )
@@ -336,5 +337,50 @@ func TestRangesMayBeTooWide(t *testing.T) {
 		}
 		t.Logf("range × %g: mean rank error %.2f", wide, sum/count)
 		require.Less(t, sum/count, 3.4)
+	}
+}
+
+// What the guard takes for granted of a column: fewer rows, or more, are there with the probability
+// that it pays for; and no atom, whole or cut by an end of a part, weighs so little around a target
+// that the cells beyond it come out oftener than it says, nor a third as often.
+func TestGuardOfAColumn(t *testing.T) {
+	rng := rand.New(rand.NewPCG(53, 3)) // test data
+	for range dptest.Full(400, 40) {
+		p := Params{Epsilon: math.Exp(2 * rng.NormFloat64()), Max: 100, Resolution: []float64{0, 1}[rng.IntN(2)]}
+		levels := [][]float64{{.5}, {.95}, {.5, .9}, {.1, .5, .9}, {.2, .3, .5, .99}}[rng.IntN(5)]
+		b := quantileBuilder(t, dptest.OK(p.withLevels(levels))(t))
+		for range 500 + rng.IntN(5000) {
+			b.Add(100 * rng.Float64())
+		}
+		q := dptest.OK(b.Release())(t)
+		g, noise := q.guard(), q.params.rowsNoise()
+		if !(g.All > 0) {
+			continue
+		}
+		require.LessOrEqual(t, noise.Distribution().Survival(float64(q.rows)-g.All), missRows)
+		require.LessOrEqual(t, noise.Distribution().Survival(g.Most-float64(q.rows)), missRows)
+		for j, d := range g.Draws {
+			first, end, worst, cut := int64(0), q.axis.Cells(), 1.0, math.Inf(1)
+			if d.Left >= 0 { // an end leaves this part of all rows in the target's cell at least
+				first, cut = int64(q.cells[d.Left]), d.Level*d.Share
+			}
+			if d.Right < len(levels) {
+				end, cut = int64(q.cells[d.Right])+1, min(cut, (1-d.Level)*d.Share)
+			}
+			for i := range 400 { // atoms of any weight, by how many of their places they have
+				all := []float64{g.All, g.Most}[i%2]
+				w := all * float64(i/2+1) / 200
+				for _, v := range []float64{w, min(w, cut*all)} {
+					if quantile.Leaf(quantile.Parts(levels), j) {
+						worst = max(worst, w/v)
+					} else {
+						worst = max(worst, d.Above*w/-math.Expm1(-d.Above*v))
+					}
+				}
+			}
+			exact := math.Log(float64(end-first) * worst)
+			require.LessOrEqual(t, exact, min(d.Up, d.Down)+1e-9)
+			require.Less(t, max(d.Up, d.Down), exact+math.Log(3))
+		}
 	}
 }

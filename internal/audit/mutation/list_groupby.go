@@ -116,7 +116,7 @@ var groupbyMutations = []mutation{
 	{"quantile: a whole cell counts beyond its part", "internal/quantile/spread.go", "if x := (last + 1) * s.places; x < t.to {", "if x := (last + 1) * s.places; x > 0 {"},
 	{"quantile: a base measure that falls is not in the draw", "internal/quantile/spread.go", "g.sum.times(mostFalls - t.fall.falls(from))", "g.sum.times(mostFalls - 0*t.fall.falls(from))"},
 	{"quantile: the guard forgets the cells", "internal/quantile/guard.go", "bound := cells + kappa*rest", "bound := 0*cells + kappa*rest"},
-	{"quantile: the guard forgets what the ends of a part are off by", "internal/quantile/guard.go", "+ g.error(d.Left, theta, true) + g.error(d.Right, theta, false)", ""},
+	{"quantile: the guard forgets what the ends of a part are off by", "internal/quantile/guard.go", "bound += g.error(d.Left, steeper, true) + g.error(d.Right, steeper, false)", "_ = steeper"},
 	{"quantile: κ doubled", "internal/quantile/spread.go", "c.Loss / 2 * exact.Down", "c.Loss * exact.Down"},
 	{"quantile: half for the larger of q and 1 − q", "internal/quantile/spread.go", "float64(max(level, whole-level))", "float64(whole / 2)"},
 	{"quantile: a place is a whole cell", "internal/quantile/spread.go", "b = b.Plus(exact.Product128(s.cells[i].Weight, x%s.places))", "b = b.Plus(exact.Product128(0*s.cells[i].Weight, x%s.places))"},
