@@ -3,6 +3,7 @@ package column
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -166,20 +167,26 @@ func TestHardlyAnyProtection(t *testing.T) {
 // The state is a function of the rows: order and shards leave no trace.
 func TestShardsAreTheWhole(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	values := make([]float64, 1000)
-	for i := range values {
-		values[i] = 130*rng.Float64() - 10
+	values := []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1), 7, 7}
+	for range 1000 {
+		values = append(values, 130*rng.Float64()-10)
 	}
-	want := privateBytes(t, builder(t, ages, values...))
-	rng.Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
-	a, b, c := builder(t, ages, values[:300]...), builder(t, ages, values[300:301]...), builder(t, ages, values[301:]...)
-	require.NoError(t, c.Merge(a))
-	require.NoError(t, c.Merge(b))
-	require.Equal(t, want, privateBytes(t, c))
-	require.True(t, a.Released() && b.Released())
-	again, other := builder(t, ages, 50), ages
-	other.Max++
-	dptest.Restores(t, c, again, func() { again.Add(3) }, builder(t, other), quantileBuilder(t, quartiles))
+	shuffled := slices.Clone(values)
+	rng.Shuffle(len(values), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	for _, p := range []Params{ages, {Epsilon: 1, Bound: 1e6}} {
+		a, b, c := builder(t, p, shuffled[:300]...), builder(t, p, shuffled[300:301]...), builder(t, p, shuffled[301:]...)
+		require.NoError(t, c.Merge(a))
+		require.NoError(t, c.Merge(b))
+		require.Equal(t, privateBytes(t, builder(t, p, values...)), privateBytes(t, c))
+		require.True(t, a.Released() && b.Released())
+		again, other := builder(t, p, 50), p
+		other.Epsilon++
+		dptest.Restores(t, c, again, func() { again.Add(3) }, builder(t, other), quantileBuilder(t, quartiles))
+	}
+	a, b := quantileBuilder(t, quartiles, shuffled[300:]...), quantileBuilder(t, quartiles, shuffled[:300]...)
+	require.NoError(t, a.Merge(b))
+	require.Equal(t, heldCounts(quantileBuilder(t, quartiles, values...)).cells, heldCounts(a).cells)
+	require.True(t, b.Released())
 }
 
 func TestReleaseOnce(t *testing.T) {
@@ -252,15 +259,17 @@ func TestNotReleased(t *testing.T) {
 	var s Summary
 	require.False(t, s.Guarantee().Promises())
 	require.False(t, new(Builder).Guarantee().Promises())
-	require.Equal(t, "column.Summary (empty)", s.String())
 	require.ErrorIs(t, dptest.Err(s.MarshalBinary()), ErrFormat)
-}
-
-func TestStrings(t *testing.T) {
-	require.Equal(t, "column.Summary: count, sum, mean and variance of values in [0, 100], ε = 1 for one row, added or removed", released(t, ages).String())
-	require.Equal(t, "column.Summary: a count, ρ = 1 (zCDP) for one row, added or removed", released(t, Params{Rho: 1, Want: Count}).String())
-	require.Contains(t, released(t, Params{Rho: 1, Max: 2, Want: Sum}).String(), "a sum of values in [0, 2]")
-	require.Contains(t, released(t, Params{Rho: 1, Max: 2, Want: Mean}).String(), "count, sum and mean of")
+	for p, text := range map[Params]string{
+		{}: "column.Summary (empty)", {Rho: 1, Want: Count}: "column.Summary: a count, ρ = 1 (zCDP) for one row, added or removed",
+		{Rho: 1, Max: 2, Want: Sum}: "a sum of values in [0, 2]", {Rho: 1, Max: 2, Want: Mean}: "count, sum and mean of", ages: "count, sum, mean and variance of values in [0, 100]",
+	} {
+		s := new(Summary)
+		if p != (Params{}) {
+			s = released(t, p)
+		}
+		require.Contains(t, s.String(), text)
+	}
 	require.Equal(t, "Variance", Variance.String())
 }
 
@@ -277,11 +286,6 @@ func TestRedaction(t *testing.T) {
 func TestReaders(t *testing.T) {
 	dptest.Readers(t, released(t, ages, 1, 2, 3))
 	dptest.Readers(t, releasedQuantiles(t, quartiles, 1, 2, 3))
-}
-
-func TestAllocations(t *testing.T) {
-	b := builder(t, ages)
-	require.Zero(t, testing.AllocsPerRun(1000, func() { b.Add(5) }))
 }
 
 // States that no rows have leave the receiver as it is; a state is no Summary.

@@ -86,31 +86,6 @@ func TestInvalidQuantileParams(t *testing.T) {
 	require.Equal(t, budget.ZCDP(1, budget.Row(budget.Replace)), p.promise())
 	axis := p.axis()
 	require.True(t, p.Levels[0] == 0.5 && p.Resolution == 0 && axis.Cells() > 1<<22 && axis.Cells() <= 1<<24)
-	for m, rounds := range map[int]int{1: 1, 2: 2, 3: 2, 4: 3, 7: 3, 8: 4, 31: 5, 32: 6} {
-		var p quantileParams
-		for i := range m {
-			p.Levels[i] = float64(i+1) / 33
-		}
-		require.Equal(t, rounds, p.depth())
-	}
-}
-
-// The state is a function of the rows, and no larger than the cells in use.
-func TestQuantileShards(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	values := make([]float64, 5000)
-	for i := range values {
-		values[i] = math.Floor(10 * rng.Float64())
-	}
-	whole := quantileBuilder(t, quartiles, values...)
-	a, b := quantileBuilder(t, quartiles, values[3000:]...), quantileBuilder(t, quartiles, values[:3000]...)
-	require.NoError(t, a.Merge(b))
-	require.Equal(t, heldCounts(whole).cells, heldCounts(a).cells)
-	one := dptest.OK(whole.AppendPrivateState(nil))(t)
-	other := dptest.OK(a.AppendPrivateState(nil))(t)
-	require.Equal(t, one, other, "order and shards leave no trace")
-	require.Len(t, heldCounts(a).cells, 10)
-	require.True(t, b.Released())
 }
 
 func TestQuantilesNotReleased(t *testing.T) {
@@ -213,27 +188,6 @@ func TestQuantileAccuracy(t *testing.T) {
 	}
 }
 
-// Incomes of median 80 in [0, 60,000]: by default the released median is one of the data's, not the
-// first cell of an axis that is too coarse. (A thousand steps of 60 were off by 1406 of 10,000
-// rows, where the bound said 33.)
-func TestRanksHoldByDefault(t *testing.T) {
-	const miss = 1e-12
-	rng := rand.New(rand.NewPCG(80, 60)) // test data
-	values := make([]float64, 10_000)
-	for i := range values {
-		values[i] = min(80*math.Exp(1.2*rng.NormFloat64()), 60_000)
-	}
-	sorted := slices.Clone(values)
-	slices.Sort(sorted)
-	for range 10 {
-		q := releasedQuantiles(t, quantilesOf(Params{Epsilon: 1, Max: 60_000}), values...)
-		lo, hi := q.RankInterval(0.5, 1-miss)
-		dptest.Alarm(t, miss)
-		e := rankError(sorted, q.Quantile(0.5), 0.5, 0) // of the values as they are
-		require.LessOrEqual(t, e, hi, "lo %v", lo)
-	}
-}
-
 // The interval of a level holds its quantile, for all rows: none, one, as many as level·n is an
 // integer for, ties, and a Resolution that is far too coarse, where the middles of cells do not.
 func TestIntervalOfAQuantile(t *testing.T) {
@@ -266,6 +220,10 @@ func TestIntervalOfAQuantile(t *testing.T) {
 						lo, hi := q.Interval(level, .99)
 						value := q.Quantile(level)
 						require.True(t, value != value || lo <= value && value <= hi)
+						if _, most := q.RankInterval(level, 1-1e-15); value == value && p.Resolution == 0 && name == "lognormal" {
+							// by default the axis is fine enough for values as they are
+							require.LessOrEqual(t, rankError(sorted, value, level, 0), most)
+						}
 						low, high := math.Max(q.axis.Value(int64(q.ends[0])-1), lo), math.Min(q.axis.Value(int64(q.ends[1])-1), hi)
 						if first >= 0 && sorted[first] < lo || last < n && n > 0 && sorted[min(last, n-1)] > hi {
 							misses++
