@@ -44,42 +44,23 @@ func releasedQuantiles(t testing.TB, p quantileParams, values ...float64) *Quant
 }
 
 func TestInvalidQuantileParams(t *testing.T) {
-	for name, change := range map[string]func(*quantileParams){
-		"no guarantee":   func(p *quantileParams) { p.Epsilon = 0 },
-		"both":           func(p *quantileParams) { p.Rho = 1 },
-		"relation":       func(p *quantileParams) { p.Relation = 3 },
-		"empty":          func(p *quantileParams) { p.Min, p.Max = 5, 5 },
-		"NaN":            func(p *quantileParams) { p.Min = math.NaN() },
-		"no range":       func(p *quantileParams) { p.Max = 0 },
-		"a tail":         func(p *quantileParams) { p.TailIndex = 2 },
-		"a bound":        func(p *quantileParams) { p.Bound = 2 },
-		"unit < 0":       func(p *quantileParams) { p.Resolution = -1 },
-		"unit NaN":       func(p *quantileParams) { p.Resolution = math.NaN() },
-		"too wide":       func(p *quantileParams) { p.Resolution = 101 },
-		"too fine":       func(p *quantileParams) { p.Resolution = 100 * 0x1p-30 },
-		"level 1":        func(p *quantileParams) { p.Levels[2] = 1 },
-		"level < 0":      func(p *quantileParams) { p.Levels[0] = -0.5 },
-		"level NaN":      func(p *quantileParams) { p.Levels[1] = math.NaN() },
-		"level 2⁻²¹":     func(p *quantileParams) { p.Levels[0] = 0x1p-21 },
-		"not ascending":  func(p *quantileParams) { p.Levels[1] = 0.1 },
-		"equal":          func(p *quantileParams) { p.Levels[1] = 0.25 },
-		"a gap":          func(p *quantileParams) { p.Levels[1] = 0 },
-		"a gap in front": func(p *quantileParams) { p.Levels[0] = 0 },
+	for name, change := range map[string]func(*Params){
+		"no guarantee": func(p *Params) { p.Epsilon = 0 }, "both": func(p *Params) { p.Rho = 1 }, "relation": func(p *Params) { p.Relation = 3 }, "empty": func(p *Params) { p.Min, p.Max = 5, 5 },
+		"no range": func(p *Params) { p.Max = 0 }, "a tail": func(p *Params) { p.TailIndex = 2 }, "a bound": func(p *Params) { p.Bound = 2 }, "unit < 0": func(p *Params) { p.Resolution = -1 },
+		"unit NaN": func(p *Params) { p.Resolution = math.NaN() }, "too wide": func(p *Params) { p.Resolution = 101 }, "too fine": func(p *Params) { p.Resolution = 100 * 0x1p-30 },
+		"Rows": func(p *Params) { p.Relation, p.Rows = budget.Replace, 5 }, "Want": func(p *Params) { p.Want = Mean },
 	} {
-		p := quartiles
+		p := quartiles.Params
 		change(&p)
-		b, err := NewQuantiles(p.Params, p.Levels[:3]...)
-		require.ErrorIs(t, err, ErrParams, name)
-		require.Nil(t, b, name)
+		require.ErrorIs(t, dptest.Err(NewQuantiles(p, .25, .5)), ErrParams, name)
+		require.False(t, p.Guarantee().Promises() && p.validate() != nil, name)
 	}
-	for _, levels := range [][]float64{nil, make([]float64, 33), {0.5, 0}, {0}} {
-		require.ErrorIs(t, dptest.Err(NewQuantiles(quartiles.Params, levels...)), ErrParams)
-	}
-	rows, want := quartiles.Params, quartiles.Params
-	rows.Relation, rows.Rows, want.Want = budget.Replace, 5, Mean
-	for _, p := range []Params{rows, want} {
-		require.ErrorIs(t, dptest.Err(NewQuantiles(p, 0.5)), ErrParams)
-		require.False(t, p.Guarantee().Promises())
+	for _, levels := range [][]float64{
+		{.25, .5, 1}, {-.5, .5, .75}, {.25, math.NaN(), .75}, {0x1p-21, .5}, {.25, .1}, {.25, .25}, {.25, 0, .75}, {0, .5}, nil, make([]float64, 33), {0.5, 0}, {0},
+	} {
+		b, err := NewQuantiles(quartiles.Params, levels...)
+		require.ErrorIs(t, err, ErrParams)
+		require.Nil(t, b)
 	}
 	require.Equal(t, budget.PureDP(1, budget.Row(budget.AddRemove)), quartiles.Guarantee())
 	p := quantilesOf(Params{Rho: 1, Max: 1, Relation: budget.Replace}).normal()
