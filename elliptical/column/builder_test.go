@@ -3,6 +3,7 @@ package column
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,53 +46,30 @@ func privateBytes(t testing.TB, b *Builder) []byte {
 
 // Params that New refuses promise nothing.
 func TestInvalidParams(t *testing.T) {
-	for name, change := range map[string]func(*Params){
-		"no guarantee":                func(p *Params) { p.Epsilon = 0 },
-		"both":                        func(p *Params) { p.Rho = 1 },
-		"ε NaN":                       func(p *Params) { p.Epsilon = math.NaN() },
-		"ρ < 0":                       func(p *Params) { p.Epsilon, p.Rho = 0, -1 },
-		"relation":                    func(p *Params) { p.Relation = 3 },
-		"empty":                       func(p *Params) { p.Min, p.Max = 5, 5 },
-		"a learned range and δ":       func(p *Params) { p.Max, p.Delta = 0, 1e-6 },
-		"a learned range and Replace": func(p *Params) { p.Max, p.Relation = 0, budget.Replace },
-		"no tail":                     func(p *Params) { p.Max, p.TailIndex = 0, 1 },
-		"tail NaN":                    func(p *Params) { p.Max, p.TailIndex = 0, math.NaN() },
-		"a tail of a range":           func(p *Params) { p.TailIndex = 2 },
-		"a bound of a range":          func(p *Params) { p.Bound = 2 },
-		"a bound of a count":          func(p *Params) { p.Want, p.Max, p.Bound = Count, 0, 2 },
-		"bound < 0":                   func(p *Params) { p.Max, p.Bound = 0, -1 },
-		"bound 2²⁰¹":                  func(p *Params) { p.Max, p.Bound = 0, 0x1p201 },
-		"reversed":                    func(p *Params) { p.Min = 101 },
-		"NaN":                         func(p *Params) { p.Min = math.NaN() },
-		"infinite":                    func(p *Params) { p.Max = math.Inf(1) },
-		"too far":                     func(p *Params) { p.Min = -0x1p201 },
-		"too narrow":                  func(p *Params) { p.Max = 0x1p-201 },
-		"δ NaN":                       func(p *Params) { p.Delta = math.NaN() },
-		"δ = 1":                       func(p *Params) { p.Delta = 1 },
-		"δ with ρ":                    func(p *Params) { p.Epsilon, p.Rho, p.Delta = 0, 1, 1e-6 },
-		"variance":                    func(p *Params) { p.Want = Variance },
-		"no statistic":                func(p *Params) { p.Want = 9 },
-		"rows < 0":                    func(p *Params) { p.Relation, p.Rows = budget.Replace, -1 },
-		"rows 2⁵³ + 1": func(p *Params) {
-			p.Relation, p.Rows = budget.Replace, -1
-			if tooMany := int64(maxRows + 1); math.MaxInt >= maxRows {
-				// not where an int has 32 bits
-				p.Rows = int(tooMany)
-			}
-		},
-		"private rows":        func(p *Params) { p.Rows = 5 },
-		"count under Replace": func(p *Params) { p.Relation, p.Want, p.Min, p.Max = budget.Replace, Count, 0, 0 },
-		"a count's range":     func(p *Params) { p.Want = Count },
-		"a count's Min":       func(p *Params) { p.Want, p.Min, p.Max = Count, -1, 0 },
-		"a sum's range":       func(p *Params) { p.Want, p.Max = Sum, 0 },
+	nan, tooMany := math.NaN(), -1
+	if n := int64(maxRows + 1); math.MaxInt > maxRows { // not where an int has 32 bits
+		tooMany = int(n)
+	}
+	for i, p := range []Params{
+		{Max: 1}, {Epsilon: 1, Rho: 1, Max: 1}, {Epsilon: nan, Max: 1}, {Rho: -1, Max: 1}, {Rho: 1, Delta: 1e-6, Max: 1}, {Epsilon: 1, Delta: 1, Max: 1}, {Epsilon: 1, Delta: nan, Max: 1},
+		{Epsilon: 1, Max: 1, Relation: 3},
+		// ranges
+		{Epsilon: 1, Min: 5, Max: 5}, {Epsilon: 1, Min: 5, Max: 4}, {Epsilon: 1, Min: nan, Max: 1}, {Epsilon: 1, Max: math.Inf(1)}, {Epsilon: 1, Min: -0x1p201, Max: 1}, {Epsilon: 1, Max: 0x1p-201},
+		{Epsilon: 1, Max: 1, TailIndex: 2}, {Epsilon: 1, Max: 1, Bound: 2}, {Epsilon: 1, Max: 1, Resolution: .1},
+		// learned ranges
+		{Epsilon: 1, Delta: 1e-6}, {Epsilon: 1, Relation: budget.Replace}, {Epsilon: 1, TailIndex: 1}, {Epsilon: 1, TailIndex: nan}, {Epsilon: 1, Bound: -1}, {Epsilon: 1, Bound: 0x1p201},
+		{Epsilon: 1, Bound: nan},
+		// what is wanted
+		{Epsilon: 1, Max: 1, Want: Variance}, {Epsilon: 1, Max: 1, Want: 9}, {Epsilon: 1, Want: Count, Relation: budget.Replace}, {Epsilon: 1, Max: 1, Want: Count},
+		{Epsilon: 1, Min: -1, Want: Count}, {Epsilon: 1, Want: Count, Bound: 2}, {Epsilon: 1, Want: Sum},
+		// rows
+		{Epsilon: 1, Max: 1, Rows: 5}, {Epsilon: 1, Max: 1, Relation: budget.Replace, Rows: -1}, {Epsilon: 1, Max: 1, Relation: budget.Replace, Rows: tooMany},
 	} {
-		p := ages
-		change(&p)
 		b, err := New(p)
-		require.ErrorIs(t, err, ErrParams, name)
-		require.Nil(t, b, name)
+		require.ErrorIs(t, err, ErrParams, "%d: %+v", i, p)
+		require.Nil(t, b)
 		quantiles := quantilesOf(p).normal()
-		require.Equal(t, quantiles.validate() == nil, p.Guarantee().Promises(), name)
+		require.Equal(t, quantiles.validate() == nil, p.Guarantee().Promises(), "%+v", p)
 	}
 	require.Equal(t, budget.PureDP(1, budget.Row(budget.AddRemove)).String(), ages.Guarantee().String())
 	require.Equal(t, budget.ZCDP(2, budget.Row(budget.Replace)).String(), Params{Rho: 2, Max: 1, Relation: budget.Replace}.Guarantee().String())
@@ -166,20 +144,26 @@ func TestHardlyAnyProtection(t *testing.T) {
 // The state is a function of the rows: order and shards leave no trace.
 func TestShardsAreTheWhole(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	values := make([]float64, 1000)
-	for i := range values {
-		values[i] = 130*rng.Float64() - 10
+	values := []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1), 7, 7}
+	for range 1000 {
+		values = append(values, 130*rng.Float64()-10)
 	}
-	want := privateBytes(t, builder(t, ages, values...))
-	rng.Shuffle(len(values), func(i, j int) { values[i], values[j] = values[j], values[i] })
-	a, b, c := builder(t, ages, values[:300]...), builder(t, ages, values[300:301]...), builder(t, ages, values[301:]...)
-	require.NoError(t, c.Merge(a))
-	require.NoError(t, c.Merge(b))
-	require.Equal(t, want, privateBytes(t, c))
-	require.True(t, a.Released() && b.Released())
-	again, other := builder(t, ages, 50), ages
-	other.Max++
-	dptest.Restores(t, c, again, func() { again.Add(3) }, builder(t, other), quantileBuilder(t, quartiles))
+	shuffled := slices.Clone(values)
+	rng.Shuffle(len(values), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+	for _, p := range []Params{ages, {Epsilon: 1, Bound: 1e6}} {
+		a, b, c := builder(t, p, shuffled[:300]...), builder(t, p, shuffled[300:301]...), builder(t, p, shuffled[301:]...)
+		require.NoError(t, c.Merge(a))
+		require.NoError(t, c.Merge(b))
+		require.Equal(t, privateBytes(t, builder(t, p, values...)), privateBytes(t, c))
+		require.True(t, a.Released() && b.Released())
+		again, other := builder(t, p, 50), p
+		other.Epsilon++
+		dptest.Restores(t, c, again, func() { again.Add(3) }, builder(t, other), quantileBuilder(t, quartiles))
+	}
+	a, b := quantileBuilder(t, quartiles, shuffled[300:]...), quantileBuilder(t, quartiles, shuffled[:300]...)
+	require.NoError(t, a.Merge(b))
+	require.Equal(t, heldCounts(quantileBuilder(t, quartiles, values...)).cells, heldCounts(a).cells)
+	require.True(t, b.Released())
 }
 
 func TestReleaseOnce(t *testing.T) {
@@ -252,15 +236,17 @@ func TestNotReleased(t *testing.T) {
 	var s Summary
 	require.False(t, s.Guarantee().Promises())
 	require.False(t, new(Builder).Guarantee().Promises())
-	require.Equal(t, "column.Summary (empty)", s.String())
 	require.ErrorIs(t, dptest.Err(s.MarshalBinary()), ErrFormat)
-}
-
-func TestStrings(t *testing.T) {
-	require.Equal(t, "column.Summary: count, sum, mean and variance of values in [0, 100], ε = 1 for one row, added or removed", released(t, ages).String())
-	require.Equal(t, "column.Summary: a count, ρ = 1 (zCDP) for one row, added or removed", released(t, Params{Rho: 1, Want: Count}).String())
-	require.Contains(t, released(t, Params{Rho: 1, Max: 2, Want: Sum}).String(), "a sum of values in [0, 2]")
-	require.Contains(t, released(t, Params{Rho: 1, Max: 2, Want: Mean}).String(), "count, sum and mean of")
+	for p, text := range map[Params]string{
+		{}: "column.Summary (empty)", {Rho: 1, Want: Count}: "column.Summary: a count, ρ = 1 (zCDP) for one row, added or removed",
+		{Rho: 1, Max: 2, Want: Sum}: "a sum of values in [0, 2]", {Rho: 1, Max: 2, Want: Mean}: "count, sum and mean of", ages: "count, sum, mean and variance of values in [0, 100]",
+	} {
+		s := new(Summary)
+		if p != (Params{}) {
+			s = released(t, p)
+		}
+		require.Contains(t, s.String(), text)
+	}
 	require.Equal(t, "Variance", Variance.String())
 }
 
@@ -277,11 +263,6 @@ func TestRedaction(t *testing.T) {
 func TestReaders(t *testing.T) {
 	dptest.Readers(t, released(t, ages, 1, 2, 3))
 	dptest.Readers(t, releasedQuantiles(t, quartiles, 1, 2, 3))
-}
-
-func TestAllocations(t *testing.T) {
-	b := builder(t, ages)
-	require.Zero(t, testing.AllocsPerRun(1000, func() { b.Add(5) }))
 }
 
 // States that no rows have leave the receiver as it is; a state is no Summary.

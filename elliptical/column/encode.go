@@ -151,7 +151,8 @@ func (p Params) read(r *wire.Reader) (*learned, law) {
 }
 
 // MarshalJSON returns the guarantee, each statistic with its interval at .95, null where it was not
-// released or no end is known, the range, and in the member data the binary encoding.
+// released or no end is known, which values these are about, the range, and in the member data the
+// binary encoding.
 func (s Summary) MarshalJSON() ([]byte, error) {
 	of := func(x Statistic) wire.Estimated {
 		low, high := s.Interval(x, wire.Confidence)
@@ -160,6 +161,7 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 	lo, hi := s.Range()
 	return wire.MarshalJSON(&s, struct {
 		Guarantee budget.Guarantee `json:"guarantee"`
+		About     string           `json:"about,omitempty"`
 		Min       wire.Number      `json:"min"`
 		Max       wire.Number      `json:"max"`
 		Count     wire.Estimated   `json:"count"`
@@ -167,7 +169,7 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 		Mean      wire.Estimated   `json:"mean"`
 		Variance  wire.Estimated   `json:"variance"`
 		StdDev    wire.Estimated   `json:"stdDev"`
-	}{s.Guarantee(), wire.Number(lo), wire.Number(hi), of(Count), of(Sum), of(Mean), of(Variance), of(StdDev)})
+	}{s.Guarantee(), s.params.about(), wire.Number(lo), wire.Number(hi), of(Count), of(Sum), of(Mean), of(Variance), of(StdDev)})
 }
 
 // UnmarshalJSON decodes the member data, as UnmarshalBinary does.

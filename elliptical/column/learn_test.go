@@ -110,22 +110,6 @@ func TestIntervalsOfALearnedRange(t *testing.T) {
 	}
 }
 
-// What the visible bins suggest holds .05 to .1 of the means of N + .1 % Pareto 1.5, and the
-// interval .97: at 40 runs of a probability below .2 more than half has one below 1e-5 … the data
-// are fixed, and so the noise alone decides.
-func TestSuggestedIsNotEnough(t *testing.T) {
-	var c cover
-	runs := dptest.Full(200, 12)
-	rng := rand.New(rand.NewPCG(4, 1))
-	for range runs {
-		rows, mean := unseen[11].rows(rng, 10_000)
-		c.see(released(t, Params{Rho: .5}, rows...), rows, mean)
-	}
-	t.Logf("%+v", c)
-	require.LessOrEqual(t, 2*c.suggested, c.runs)
-	require.Equal(t, "N, .1 % Pareto 1.5", unseen[11].name)
-}
-
 // ofPublic returns the mean as a release would have it were the number of rows public: from the
 // range and the histogram that were found, Gaussian noise in the sum alone, of all its budget.
 func (s *Summary) ofPublic(rng *rand.Rand, rows []float64) (mean float64) {
@@ -171,8 +155,7 @@ func TestAgainstPlan(t *testing.T) {
 }
 
 // Every number of the histogram of no rows has noise: none is the same in all releases, and what is
-// taken for the most that noise adds to any is that in 96 of 100. Where ε times the number of rows
-// is below 720 the interval is infinite, although bins are visible; where that is 20,000 it is not.
+// taken for the most that noise adds to any is that in 96 of 100.
 func TestNumbersHaveNoise(t *testing.T) {
 	const runs, alarm = 100, 1e-10
 	for _, p := range []Params{{Rho: .5}, {Epsilon: 1}} {
@@ -207,15 +190,6 @@ func TestNumbersHaveNoise(t *testing.T) {
 		dptest.Alarm(t, alarm)
 		require.LessOrEqual(t, lower, .04)
 	}
-	rng := rand.New(rand.NewPCG(5, 5))
-	for range 10 {
-		rows, _ := tuned[1].rows(rng, 20_000)
-		lo, _ := released(t, Params{Epsilon: 1}, rows[:500]...).Interval(Mean, .95)
-		require.True(t, math.IsInf(lo, -1))
-		lo, _ = released(t, Params{Epsilon: 1}, rows...).Interval(Mean, .95)
-		require.False(t, math.IsInf(lo, -1))
-	}
-	dptest.Alarm(t, alarm)
 }
 
 // Where rows lie at the Bound on both sides of the centre, nothing but IntervalBounded holds: there
@@ -333,25 +307,10 @@ func TestMeanIsWithinTheBound(t *testing.T) {
 	}
 }
 
-// Order, shards and the machine that a Builder was moved to leave no trace in its state, which is
-// refused where no rows have it.
+// The machine that a Builder was moved to leaves no trace in its state, which is refused where no
+// rows have it.
 func TestKeptRows(t *testing.T) {
 	p := Params{Epsilon: 1, Bound: 1e6}
-	rng := rand.New(rand.NewPCG(1, 2))
-	rows := []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.Copysign(0, -1), 7, 7}
-	for range 1000 {
-		rows = append(rows, 100*rng.NormFloat64())
-	}
-	whole := builder(t, p, rows...)
-	want := privateBytes(t, whole)
-	rng.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
-	a, b := builder(t, p, rows[:300]...), builder(t, p, rows[300:]...)
-	require.NoError(t, b.Merge(a))
-	b.Add(3)
-	whole.Add(3)
-	require.Equal(t, privateBytes(t, whole), privateBytes(t, b))
-	require.NotEqual(t, want, privateBytes(t, b))
-	require.True(t, a.Released())
 	few := builder(t, p, 1, -2, 1e9)
 	again, other := builder(t, p, 50), p
 	other.Bound = 5
@@ -366,8 +325,9 @@ func TestKeptRows(t *testing.T) {
 		require.ErrorIs(t, few.RestorePrivateState(data), ErrFormat, "%v", spoiled)
 	}
 	dptest.Redacted(t, builder(t, p, 123456.7890625), "123456.789", "40fe240c")
-	s := builder(t, p)
+	s, given := builder(t, p), builder(t, ages)
 	require.Less(t, testing.AllocsPerRun(100_000, func() { s.Add(5) }), 1.0)
+	require.Zero(t, testing.AllocsPerRun(1000, func() { given.Add(5) }))
 }
 
 // What is not there has no range, no tail and no interval.
@@ -425,14 +385,6 @@ func TestReadingsOfARange(t *testing.T) {
 		}
 		require.Greater(t, most, least)
 	}
-	// No rows, and few: nothing is known.
-	for _, n := range []int{0, 1, 20} {
-		s := released(t, Params{Epsilon: 1}, make([]float64, n)...)
-		lo, hi := s.Interval(Mean, .95)
-		require.True(t, math.IsInf(lo, -1) && math.IsInf(hi, 1))
-		require.True(t, math.IsNaN(s.Value(Mean)) && math.IsNaN(s.Value(Sum)) && math.IsInf(s.StdErr(Mean), 1))
-		require.False(t, math.IsNaN(s.Value(Count)))
-	}
 }
 
 // The table of intervals.md: of sixteen distributions intervals hold the mean as often as they say,
@@ -440,15 +392,8 @@ func TestReadingsOfARange(t *testing.T) {
 func TestTableOfIntervals(t *testing.T) {
 	dptest.NeedsLong(t)
 	const outside = "Pareto 1.1, lognormal 3, N + 20 at 1000, latency, timeouts"
-	for _, n := range []int{1000, 10_000, 100_000} {
+	for n, runs := range map[int]int{200: 60, 1000: 60, 10_000: 60, 100_000: 30, 1_000_000: 20} {
 		for _, epsilon := range []float64{.1, 1, 4} {
-			if float64(n)*epsilon < 720 {
-				continue
-			}
-			runs := 60
-			if n == 100_000 {
-				runs = 30
-			}
 			for _, l := range append(slices.Clone(tuned), unseen[0], unseen[1], unseen[5], unseen[7], own[2]) {
 				rng := rand.New(rand.NewPCG(77, uint64(n))) // test data
 				held, widths := int64(0), []float64{}
@@ -465,6 +410,7 @@ func TestTableOfIntervals(t *testing.T) {
 					widths = append(widths, (hi-lo)/stat.StdDev(rows, nil))
 				}
 				slices.Sort(widths)
+				require.True(t, float64(n)*epsilon >= 720 || math.IsInf(widths[0], 1), "too few rows for a range")
 				t.Logf("%-20s n = %d, ε = %g: holds %.2f, width %.2g sd", l.name, n, epsilon, float64(held)/float64(runs), widths[runs/2])
 				if !strings.Contains(outside, l.name) {
 					atLeast(t, .94, held, runs)

@@ -101,9 +101,7 @@ func (p Params) summary() Params {
 func (p Params) learns() bool { return p.Min == 0 && p.Max == 0 && p.Want != Count }
 
 // bound returns the Bound, or its default.
-func (p Params) bound() float64 {
-	return cmp.Or(p.Bound, 0x1p60)
-}
+func (p Params) bound() float64 { return cmp.Or(p.Bound, 0x1p60) }
 
 // widest returns the axis of all values up to the bound.
 func (p Params) widest() rank.Axis {
@@ -361,11 +359,22 @@ func (p Params) what() string {
 	case p.only() == Count:
 		return "a count"
 	case p.learns():
-		return "count, sum and mean of values whose range is learned"
+		return "count, sum and mean, with intervals for " + p.about()
 	case p.Want == Sum && p.Relation == budget.Replace:
 		of = "sum and mean"
 	}
 	return fmt.Sprintf("%s of values in [%g, %g]", of, p.Min, p.Max)
+}
+
+// about says which values Sum and Mean, and their intervals, are about; "" where there are none.
+func (p Params) about() string {
+	switch {
+	case p.Want == Count:
+		return ""
+	case p.learns():
+		return fmt.Sprintf("all values if they thin out like a Pareto tail of index %g beyond those seen, without what few rows hide far out", p.TailIndex)
+	}
+	return fmt.Sprintf("values clamped to [%g, %g]", p.Min, p.Max)
 }
 
 // Sentinel errors, shared by all packages of the library; match them with errors.Is.

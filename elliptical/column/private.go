@@ -78,11 +78,8 @@ func (s *state) readState(data []byte) error {
 // possible reports whether this number of rows can have these sums, and is small enough that sums
 // of many states fit.
 func (t *totals) possible() bool {
-	if t.rows < 0 || t.rows > maxRows {
-		return false
-	}
 	n, first, second := float64(t.rows), t.first.Float64(), t.second.Float64()
-	return first >= -n*half && first <= n*half && second >= 0 && second <= n*half*half
+	return t.rows >= 0 && t.rows <= maxRows && first >= -n*half && first <= n*half && second >= 0 && second <= n*half*half
 }
 
 // privateFields are what a state consists of, after the header.

@@ -45,16 +45,7 @@ func NewQuantiles(p Params, levels ...float64) (*QuantileBuilder, error) {
 func (b *QuantileBuilder) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Add adds one row. Values outside [Min, Max], or [−Bound, Bound], are clamped.
-func (b *QuantileBuilder) Add(x float64) {
-	s := private.Enter(b.quantileSecret)
-	if s == nil {
-		return
-	}
-	if s.params.isRow(x) {
-		s.cells[s.axis.Cell(x)]++
-	}
-	private.Leave(b.quantileSecret)
-}
+func (b *QuantileBuilder) Add(x float64) { b.AddN(x, 1) }
 
 // AddN adds n rows of one value, as [Builder.AddN] does, up to 2³².
 func (b *QuantileBuilder) AddN(x float64, n int) {

@@ -76,34 +76,37 @@ func (q *Quantiles) Quantile(level float64) float64 {
 // probability of at most 0.001: see "Where a quantile may lie" in internal/quantile,
 // spread_proof.md.
 func (q *Quantiles) known(i int) bool {
-	levels, loss := q.params.levels(), q.params.loss()
-	low, high := q.count(missRows)
-	parts := quantile.Parts(levels)
-	g := quantile.Guard{All: low, Most: high, Draws: make([]quantile.Drawn, len(levels))}
-	if !(low > 0) {
+	level, g := q.params.Levels[i], q.guard()
+	if !(g.All > 0) {
 		return false
 	}
+	above, below := g.Above(i, (1-level)/8*g.All), g.Below(i, level/8*g.All)
+	return math.Exp(above)+math.Exp(below) <= mostAstray
+}
+
+// guard returns what is known of the draws, for the fewest rows that there may be.
+func (q *Quantiles) guard() (g quantile.Guard) {
+	levels, loss := q.params.levels(), q.params.loss()
+	low, high := q.count(missRows)
+	g.All, g.Most = low, high
+	parts := quantile.Parts(levels)
 	for j, p := range parts {
 		kappa := 1 / quantile.MeanError(p.Level, loss)
 		first, end, cut := int64(0), q.axis.Cells(), 1.0
-		steepest := kappa
-		if quantile.Leaf(parts, j) {
-			steepest = 0
-		}
-		most := max(1, 1+steepest*high)
 		if p.Left >= 0 {
 			first, cut = int64(q.cells[p.Left]), 1/(p.Level*p.Share)
-			most = max(most, cut+steepest*high)
 		}
 		if p.Right < len(levels) {
-			end, cut = int64(q.cells[p.Right])+1, 1/((1-p.Level)*p.Share)
-			most = max(most, cut+steepest*high)
+			end, cut = int64(q.cells[p.Right])+1, max(cut, 1/((1-p.Level)*p.Share))
+		}
+		most := cut
+		if !quantile.Leaf(parts, j) {
+			most += kappa * high
 		}
 		cells := math.Log(float64(end-first) * most)
-		g.Draws[j] = quantile.Drawn{Part: p, Above: kappa, Below: kappa, Up: cells, Down: cells}
+		g.Draws = append(g.Draws, quantile.Drawn{Part: p, Above: kappa, Below: kappa, Up: cells, Down: cells})
 	}
-	above, below := g.Above(i, (1-levels[i])/8*low), g.Below(i, levels[i]/8*low)
-	return math.Exp(above)+math.Exp(below) <= mostAstray
+	return g
 }
 
 // count returns bounds on the number of rows, either of which is wrong with probability miss.
@@ -174,16 +177,14 @@ func (q *Quantiles) beside(i int, miss, lo, hi float64) (float64, float64) {
 	shows := func(j int) bool {
 		return math.Abs(levels[j]-levels[i])*n >= q.rankError(j, miss)+1+0x1p-23*most
 	}
-	for j := i - 1; j >= 0; j-- {
+	for j := range i {
 		if shows(j) {
 			lo, _ = q.axis.Edges(int64(q.cells[j]))
-			break
 		}
 	}
-	for j := i + 1; j < len(levels); j++ {
+	for j := len(levels) - 1; j > i; j-- {
 		if shows(j) {
 			_, hi = q.axis.Edges(int64(q.cells[j]))
-			break
 		}
 	}
 	return lo, hi

@@ -212,7 +212,7 @@ func (s *Summary) Value(of Statistic) float64 {
 	return math.Sqrt(variance)
 }
 
-// String says what was released under which guarantee.
+// String says what was released under which guarantee, and of which values.
 func (s *Summary) String() string {
 	if !s.valid() {
 		return "column.Summary (empty)"

@@ -225,19 +225,6 @@ func TestSamplerRejectsAsItShould(t *testing.T) {
 	}
 }
 
-// A law from other weights is caught.
-func TestSamplerCheckCanFail(t *testing.T) {
-	c, base := Column{Keys: []uint32{5, 5, 90, 17, 40, 41}}, []Region{{0, 97, 1}}
-	expected := law(c, base, NewWeights(0.02, 0.5, Replaced, 6))
-	observed := make([]int64, len(expected))
-	var s Sampler
-	w := NewWeights(0.5, 0.5, Replaced, 6)
-	for range 20000 {
-		observed[s.Quantile(c, base, w)]++
-	}
-	require.Less(t, dptest.ChiSquarePValue(observed, expected), 1e-10) // it is below 1e-300
-}
-
 // The binary search: one step's count is off by the noise that its budget asks for, and neighbours'
 // counts by no more than u.
 func TestSearchIsCalibrated(t *testing.T) {

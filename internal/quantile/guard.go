@@ -32,12 +32,24 @@ func (g *Guard) beyond(i int, rest float64, above bool) float64 {
 	if !above {
 		cells, kappa, side, beside = d.Down, d.Below, d.Level, d.Left
 	}
-	theta := kappa * side
-	bound := cells + kappa*rest - theta*d.Share*g.All + g.error(d.Left, theta, true) + g.error(d.Right, theta, false)
+	theta, nominal := kappa*side, d.Share*g.All
+	bound := cells + kappa*rest - theta*nominal
+	steeper := theta + lighter(nominal, (cells+kappa*rest)/theta)
+	bound += g.error(d.Left, steeper, true) + g.error(d.Right, steeper, false)
 	if beside >= 0 && beside < len(g.Draws) {
 		bound = min(bound, g.beyond(beside, rest, above))
 	}
 	return min(bound, 0)
+}
+
+// lighter returns c such that a part that lacks e of its nominal weight s has s/(s − e) ≤ e^(ce),
+// as long as more than trivial is left: with less the bound on its probability is 1. It is for the
+// cells that an end cuts, of which the less is left.
+func lighter(s, trivial float64) float64 {
+	if !(trivial < s) {
+		return 0
+	}
+	return math.Log(s/trivial) / (s - trivial)
 }
 
 // error returns a bound on ln E e^(θ·error), where the error is by how much the quantile of the

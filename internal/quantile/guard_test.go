@@ -101,6 +101,48 @@ func TestGuard(t *testing.T) {
 	require.Greater(t, base, 1.05)
 }
 
+// A part that lacks e of its nominal weight s has a bound of min(1, w·s/(s − e)·e^(x − θ(s − e))),
+// w being the cells that an end cuts, of which less is left: at most that of s, times e^(θe) and
+// what lighter adds. Without that it is more.
+func TestLightParts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(53, 2))
+	more := 0.0
+	for range 3000 {
+		s, theta, x := 1+1e4*rng.Float64(), math.Exp(-6*rng.Float64()), 30*rng.Float64()
+		c := lighter(s, x/theta)
+		for i := range 200 {
+			e := s * float64(i) / 200
+			logarithm := min(0, math.Log(s/(s-e))+x-theta*(s-e))
+			require.LessOrEqual(t, logarithm, min(0, x-theta*s)+(theta+c)*e+1e-9)
+			if x < theta*s {
+				more = max(more, logarithm-(x-theta*s)-theta*e)
+			}
+		}
+	}
+	require.Greater(t, more, 1.0)
+}
+
+// What the error of an end of a part adds, of a draw with Pr[error > t] = min(1, e^(cells − κt)) up
+// to the weight of all: ln E e^(θ·error), by adding up. That of its own ends comes on top.
+func TestErrorOfAnEnd(t *testing.T) {
+	for _, c := range []struct{ cells, kappa, theta, all float64 }{{3, .1, .05, 400}, {12, .5, .5, 300}, {0, .2, .3, 90}, {20, .01, .02, 500}, {5, 1, .01, 1000}} {
+		end := Drawn{Part: Part{Left: -1, Right: 3, Level: .5}, Above: c.kappa, Below: 2 * c.kappa, Up: c.cells, Down: 1}
+		g := Guard{Draws: []Drawn{end, {Part: Part{Left: 0, Right: 3, Level: .4}, Above: c.kappa, Below: c.kappa, Up: c.cells, Down: c.cells}}, Most: c.all}
+		moment := func(cells, kappa, theta float64) float64 {
+			const parts = 200_000
+			sum, step := 0.0, c.all/parts
+			for i := range parts {
+				x := (float64(i) + .5) * step
+				sum += theta * math.Exp(theta*x+min(0, cells-kappa*x)) * step
+			}
+			return math.Log1p(sum)
+		}
+		require.InDelta(t, moment(c.cells, c.kappa, c.theta), g.error(0, c.theta, true), 1e-4)
+		require.InDelta(t, moment(1, 2*c.kappa, c.theta), g.error(0, c.theta, false), 1e-4)
+		require.InDelta(t, moment(c.cells, c.kappa, c.theta)+moment(c.cells, c.kappa, .6*c.theta), g.error(1, c.theta, true), 1e-4)
+	}
+}
+
 // tuples is outcomes, by places.
 func tuples(s *Spread, end int64, levels []float64, loss float64, how Choice) map[tuple]float64 {
 	parts := Parts(levels)

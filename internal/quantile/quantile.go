@@ -3,6 +3,7 @@ package quantile
 import (
 	"math/bits"
 	"slices"
+	"sort"
 
 	"github.com/dpsketch/dpsketch/noise"
 )
@@ -286,16 +287,10 @@ func (s *Sampler) cumulate(w *Weights, target int64) {
 func (s *Sampler) choose() int {
 	total := s.pieces[len(s.pieces)-1]
 	hi, lo := s.below(total.hi, total.lo)
-	from, to := 0, len(s.pieces)-1
-	for from < to {
-		mid := int(uint(from+to) / 2)
-		if p := &s.pieces[mid]; p.hi > hi || p.hi == hi && p.lo > lo {
-			to = mid
-		} else {
-			from = mid + 1
-		}
-	}
-	return from
+	return sort.Search(len(s.pieces)-1, func(i int) bool {
+		p := &s.pieces[i]
+		return p.hi > hi || p.hi == hi && p.lo > lo
+	})
 }
 
 // below draws a uniform number of 128 bits that is less than the given one, which is not 0.

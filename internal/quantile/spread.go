@@ -116,8 +116,6 @@ func (f Fall) end(x int64) int64 {
 	switch {
 	case f.Every > 0 && n < mostFalls:
 		return f.From + n*f.Every
-	case f.Every < 0 && n == mostFalls:
-		return f.From + (n-1)*f.Every
 	case f.Every < 0 && n > 0:
 		return f.From + (n-1)*f.Every
 	}

@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"context"
 	"flag"
 	"math"
 	"math/rand/v2"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/elliptical/column"
 	"github.com/dpsketch/dpsketch/examples/internal/cli"
+	"github.com/dpsketch/dpsketch/plan"
 )
 
 var (
@@ -32,6 +34,7 @@ type data struct {
 	name           string
 	min, max, unit float64
 	values         []float64
+	google, plan   float64 // errors over theirs, as measured
 }
 
 // columns are six laws: symmetric, skewed, rare, heavy-tailed, flat, and small integers.
@@ -129,6 +132,12 @@ func TestColumnMeans(t *testing.T) {
 // on either side: somebody who knows the column can choose that. It is 1.06 to 1.7. What is above
 // 1.1 is the price of not knowing: 30 % of ε finds the range, and its ends are up to √2 times as
 // far as the best ones. (A ratio of so many has a relative standard error of 5 %.)
+//
+// And at ρ = ½, where plan with Dim 1 does not know the range either, over its error: .0 to 1.35.
+// Above 1.1 are light tails (normal, uniform), as a fifth of ρ pays for the histogram, and plan
+// takes 2 % for its clip, and skewed ones, as plan finds it to a 256th of an octave, and a range
+// ends at half octaves. What the histogram buys is an interval for all rows, which plan has not,
+// and a tail that is seen: of three columns plan has 1.05 to 500 times the error.
 func TestLearnedColumnMeans(t *testing.T) {
 	needsLong(t)
 	const n, runs = 20_000, 1000
@@ -145,33 +154,35 @@ func TestLearnedColumnMeans(t *testing.T) {
 			}))
 		}
 		ours := rms(runs, mean, func() float64 { return released(column.Params{Epsilon: 1}, d.values).Value(column.Mean) })
-		t.Logf("%-16s %.3g without a range, %.3g with Google's best of four ranges: %.2f", d.name, ours, theirs, ours/theirs)
-		if ours/theirs > d.max*1.35 {
-			t.Errorf("%s: %.2f of Google's error", d.name, ours/theirs)
+		rows, m := slices.Collect(slices.Chunk(d.values, 1)), must(plan.New(plan.Params{Rho: .5, Dim: 1, Max: 1e6}))
+		planned := rms(runs/4, mean, func() float64 { return must(m.Release(context.Background(), rows)).Estimate(0) })
+		besidePlan := rms(runs/4, mean, func() float64 { return released(column.Params{Rho: .5}, d.values).Value(column.Mean) }) / planned
+		t.Logf("%-16s %.3g without a range, %.3g with Google's best of four ranges: %.2f; %.2f of plan's error", d.name, ours, theirs, ours/theirs, besidePlan)
+		if ours/theirs > 1.35*d.google || besidePlan > 1.35*d.plan {
+			t.Errorf("%s: %.2f of Google's error, %.2f of plan's", d.name, ours/theirs, besidePlan)
 		}
 	}
 }
 
-// learnedColumns are columns whose range nobody knows, each with the ratio that was measured as its
-// max.
+// learnedColumns are columns whose range nobody knows.
 func learnedColumns(n int) (all []data) {
 	rng := rand.New(rand.NewPCG(9, 10))
-	add := func(name string, most float64, draw func() float64) {
-		d := data{name: name, max: most, unit: 1e-9}
+	add := func(name string, google, plan float64, draw func() float64) {
+		d := data{name: name, unit: 1e-9, google: google, plan: plan}
 		for range n {
 			d.values = append(d.values, draw())
 		}
 		all = append(all, d)
 	}
-	add("normal", 1.65, rng.NormFloat64)
-	add("normal 100, 15", 1.7, func() float64 { return 100 + 15*rng.NormFloat64() })
-	add("uniform", 1.4, rng.Float64)
-	add("exponential", 1.2, rng.ExpFloat64)
-	add("lognormal 1", 1.2, func() float64 { return math.Exp(rng.NormFloat64()) })
-	add("lognormal 1.5", 1.55, func() float64 { return 20 * math.Exp(1.5*rng.NormFloat64()) })
-	add("Pareto 2", 1.45, func() float64 { return 1 / math.Sqrt(1-rng.Float64()) })
-	add("70 % zeros", 1.1, func() float64 { return max(rng.ExpFloat64()-math.Log(1/.3), 0) })
-	add("1 % ones", 1.55, func() float64 { return math.Floor(rng.Float64() + 0.01) })
+	add("normal", 1.65, 1.15, rng.NormFloat64)
+	add("normal 100, 15", 1.7, 1.1, func() float64 { return 100 + 15*rng.NormFloat64() })
+	add("uniform", 1.4, 1.2, rng.Float64)
+	add("exponential", 1.2, .8, rng.ExpFloat64)
+	add("lognormal 1", 1.2, 1.35, func() float64 { return math.Exp(rng.NormFloat64()) })
+	add("lognormal 1.5", 1.55, 1.1, func() float64 { return 20 * math.Exp(1.5*rng.NormFloat64()) })
+	add("Pareto 2", 1.45, 1.15, func() float64 { return 1 / math.Sqrt(1-rng.Float64()) })
+	add("70 % zeros", 1.1, .01, func() float64 { return max(rng.ExpFloat64()-math.Log(1/.3), 0) })
+	add("1 % ones", 1.55, .95, func() float64 { return math.Floor(rng.Float64() + 0.01) })
 	return all
 }
 

@@ -240,11 +240,17 @@ func TestSurprise(t *testing.T) {
 // Rows thin out where a tail of index 1.5 does, or a sharp end, and not where each bin has as many.
 func TestThins(t *testing.T) {
 	for _, c := range []struct {
-		thins bool
-		rows  []int64
-	}{{true, []int64{400, 240, 143, 85, 51, 30, 18, 11}}, {true, []int64{100, 200, 300, 400, 0, 0, 0, 0}}, {false, []int64{100, 95, 90, 86, 82, 78, 74, 70}}, {false, []int64{5, 5, 5, 5, 0, 0, 0, 0}}} {
+		thins  bool
+		middle int64
+		rows   []int64
+	}{
+		{true, 0, []int64{400, 240, 143, 85, 51, 30, 18, 11}}, {true, 0, []int64{100, 200, 300, 400, 0, 0, 0, 0}},
+		{false, 0, []int64{100, 95, 90, 86, 82, 78, 74, 70}}, {false, 0, []int64{5, 5, 5, 5, 0, 0, 0, 0}},
+		{true, 0, []int64{600, 550, 450, 400, 300, 250, 200, 150}}, {false, 100_000, []int64{600, 550, 450, 400, 300, 250, 200, 150}},
+	} {
 		for side := range 2 {
 			h := NewHistogram(NewBins(1), Noise{true, 4}, 1)
+			h.Middle = c.middle
 			copy(h.Rows[side][60:], c.rows)
 			r := Range{}
 			r.Top[side] = 64

@@ -167,14 +167,18 @@ func (h *Histogram) visible() (top [2]int) {
 }
 
 // Thins reports whether rows are seen to thin out at the visible end of a side: two octaves behind
-// it have less than half of those before it, noise included.
+// it have less than half of those before it, noise included; or two fifths, if all that is away
+// from the centre is so few rows that there is nothing else to tell how fast.
 func (h *Histogram) Thins(side int, r Range) bool {
 	const bins = 4
-	top := r.Top[side]
+	top, part := r.Top[side], .5
 	if top == 0 {
 		return true
 	}
-	return h.sum(side, top, top+bins)+math.Sqrt(bins)*h.deviation() < h.sum(side, top-bins, top)/2
+	if _, few := h.Few(); few {
+		part = .4
+	}
+	return h.sum(side, top, top+bins)+math.Sqrt(bins)*h.deviation() < part*h.sum(side, top-bins, top)
 }
 
 // Beside returns about how many rows a side has from a bin on, by the bins that surely hold some.
