@@ -105,7 +105,8 @@ type twoPassed struct{ lack, half, topHeld, held, all, margin float64 }
 
 func passTwice(t *testing.T, p Params, releases int, x Sparse, mean []float64) (out twoPassed) {
 	t.Helper()
-	p.Rho, p.Dim, p.NonNegative, p.Method, p.Workers = 0.5, len(mean), true, TwoPass, 1 // in one order of draws
+	p.Rho, p.Dim, p.NonNegative, p.Method = 0.5, len(mean), true, TwoPass
+	p.Workers = 1 // in one order of draws
 	top := exact.Indices(len(mean))
 	slices.SortFunc(top, func(i, j int) int { return cmp.Compare(mean[j], mean[i]) })
 	share := 1 / float64(releases)
