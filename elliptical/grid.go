@@ -76,23 +76,12 @@ func counted(scale float64, bits int) coordinate {
 
 // powerAbove returns the least power of two ≥ x; 0 for x = 0.
 func powerAbove(x float64) float64 {
-	const fraction = 1<<52 - 1
-	if x >= 0x1p-1022 { // the next number with no digits behind the first
-		return math.Float64frombits((math.Float64bits(x) + fraction) &^ fraction)
+	unit := 1.0
+	if x < 0x1p-1022 { // of fewer digits
+		x, unit = x*0x1p60, 0x1p-60
 	}
-	return powerAboveSmall(x)
-}
-
-// powerAboveSmall is powerAbove for numbers of fewer digits.
-func powerAboveSmall(x float64) float64 {
-	fraction, exp := math.Frexp(x)
-	if fraction == 0.5 {
-		exp--
-	}
-	if fraction == 0 {
-		return 0
-	}
-	return math.Ldexp(1, exp)
+	const fraction = 1<<52 - 1 // the next number with no digits behind the first
+	return math.Float64frombits((math.Float64bits(x)+fraction)&^fraction) * unit
 }
 
 // change returns the most that one row changes the sum by, in steps.

@@ -1,9 +1,10 @@
 package elliptical
 
 import (
-	"cmp"
 	"math"
 	"slices"
+
+	"github.com/dpsketch/dpsketch/internal/keytable"
 )
 
 // Which coordinates share a radius. A group of m coordinates with sensitivities aᵢ that spends ε_j
@@ -99,59 +100,17 @@ func portionsOf(order, ends []int, from, to int) (portions []portion) {
 	return portions
 }
 
-// descending returns the places of at most 2²⁷ numbers ≥ 0 from the largest on, those of equal
-// numbers in ascending order: of many, by a radix sort of the first 37 of their bits behind the
-// sign, which are in the order of the numbers, and then of the few that are equal in these.
+// descending returns the places of numbers ≥ 0 from the largest on, those of equal numbers in
+// ascending order. The bits of such numbers are in the order of the numbers.
 func descending(numbers []float64) []int {
-	order := make([]int, len(numbers))
-	below := func(i, j int) int { return cmp.Or(cmp.Compare(numbers[j], numbers[i]), i-j) }
-	if len(numbers) < 1<<10 {
-		for i := range order {
-			order[i] = i
-		}
-		slices.SortFunc(order, below)
-		return order
-	}
-	const place, digit = 27, 13
-	// bits and places, and how often each value of a digit comes up
-	items, sorted := make([]uint64, len(numbers)), make([]uint64, len(numbers))
-	var many [3][1 << digit]int32
-	value := func(item uint64, d int) uint64 { return item >> (place + digit*d) & (1<<digit - 1) }
+	n := len(numbers)
+	items, order := make([]keytable.Entry[uint64], 2*n), make([]int, n)
 	for i, x := range numbers {
-		item := ^math.Float64bits(x)<<1>>place<<place | uint64(i)
-		items[i] = item
-		for d := range many {
-			many[d][value(item, d)]++
-		}
+		items[i] = keytable.Entry[uint64]{Key: ^math.Float64bits(x), Steps: int64(i)}
 	}
-	for d := range many {
-		at := &many[d]
-		if int(at[value(items[0], d)]) == len(items) {
-			continue // all are equal
-		}
-		sum := int32(0)
-		for v, n := range at {
-			at[v], sum = sum, sum+n
-		}
-		for _, item := range items {
-			v := value(item, d)
-			sorted[at[v]] = item
-			at[v]++
-		}
-		items, sorted = sorted, items
-	}
-	for i, item := range items {
-		order[i] = int(item & (1<<place - 1))
-	}
-	for from := 0; from < len(items); {
-		end := from + 1
-		for end < len(items) && items[end]>>place == items[from]>>place {
-			end++
-		}
-		if part := order[from:end]; len(part) > 1 && !slices.IsSortedFunc(part, below) {
-			slices.SortFunc(part, below)
-		}
-		from = end
+	keytable.Sort(items[:n], items[n:])
+	for i := range order {
+		order[i] = int(items[i].Steps)
 	}
 	return order
 }

@@ -3,8 +3,11 @@ package jl
 import (
 	"math"
 
+	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/lapack/lapack64"
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
 // operatorNorm returns an upper bound on ‖A‖₂, above it by a relative 10⁻⁸ at most, from the Gram
@@ -83,18 +86,16 @@ func lanczos(k int, g []float64) float64 {
 	for i := range v {
 		v[i] = math.Sin(float64(i*i + 1)) // any vector that no eigenvector is orthogonal to
 	}
-	scale(v, 1/math.Sqrt(dot(v, v)))
+	floats.Scale(1/floats.Norm(v, 2), v)
 	var diagonal, beside []float64 // of T
 	theta, norm := 0.0, 0.0
 	for round := 1; round <= lanczosRounds; round++ {
 		for i := range next {
-			next[i] = dot(g[i*k:(i+1)*k], v) - norm*last[i]
+			next[i] = floats.Dot(g[i*k:(i+1)*k], v) - norm*last[i]
 		}
-		alpha := dot(next, v)
-		for i := range next {
-			next[i] -= alpha * v[i]
-		}
-		norm = math.Sqrt(dot(next, next))
+		alpha := floats.Dot(next, v)
+		floats.AddScaled(next, -alpha, v)
+		norm = floats.Norm(next, 2)
 		diagonal, beside = append(diagonal, alpha), append(beside, norm)
 		ended := norm <= 0x1p-40*math.Abs(alpha)
 		if round%8 == 0 || ended {
@@ -104,7 +105,7 @@ func lanczos(k int, g []float64) float64 {
 				break
 			}
 		}
-		scale(next, 1/norm)
+		floats.Scale(1/norm, next)
 		last, v, next = v, next, last
 	}
 	return theta
@@ -127,39 +128,5 @@ func topOfTridiagonal(diagonal, beside []float64) float64 {
 		}
 		return pivot < 0
 	}
-	for {
-		middle := low + (high-low)/2
-		switch {
-		case !(low < middle && middle < high):
-			return high
-		case above(middle):
-			high = middle
-		default:
-			low = middle
-		}
-	}
-}
-
-// dot returns the product of two vectors.
-func dot(a, b []float64) float64 {
-	b = b[:len(a)]
-	var s0, s1, s2, s3 float64
-	for len(a) >= 4 && len(b) >= 4 {
-		s0 += a[0] * b[0]
-		s1 += a[1] * b[1]
-		s2 += a[2] * b[2]
-		s3 += a[3] * b[3]
-		a, b = a[4:], b[4:]
-	}
-	for i, x := range a {
-		s0 += x * b[i]
-	}
-	return (s0 + s1) + (s2 + s3)
-}
-
-// scale multiplies a vector.
-func scale(v []float64, factor float64) {
-	for i := range v {
-		v[i] *= factor
-	}
+	return exact.LeastFloat(low, high, above)
 }

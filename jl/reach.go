@@ -1,6 +1,10 @@
 package jl
 
-import "math"
+import (
+	"math"
+
+	"github.com/dpsketch/dpsketch/internal/exact"
+)
 
 // An interval of ‖z‖² = Z consists of all Z within a reach r(Z) of the estimate, where
 // Pr[|error| > r(Z)] ≤ miss for every vector of that length. The reach is the smallest of three:
@@ -112,31 +116,19 @@ func (p Params) interval(n disturbance, estimate, miss float64) (lo, hi float64)
 	}
 	reach := p.reaches(n, miss)
 	// Z + r(Z) rises, so the least Z with |estimate − Z| ≤ r(Z) is where it is the estimate.
-	if low, high := 0.0, estimate; reach(0) < estimate {
-		for range bisections {
-			if z := low + (high-low)/2; z+reach(z) <= estimate {
-				low = z
-			} else {
-				high = z
-			}
-		}
-		lo = max(lo, low)
+	if reach(0) < estimate {
+		lo = max(lo, exact.Root(estimate, 0, bisections, func(z float64) float64 { return estimate - z - reach(z) }))
 	}
 	// Z − r(Z) = Z(1 − r(Z)/Z) rises where it is positive: above an end all is beyond reach.
 	least := max(estimate, 0)
+	beyond := func(z float64) float64 { return z - reach(z) - least }
 	low, high := least, max(least+reach(0), 0x1p-1000)
-	for high-reach(high) <= least {
+	for beyond(high) <= 0 {
 		if low, high = high, 2*high; high > 0x1p1000 {
 			return lo, hi
 		}
 	}
-	for range bisections {
-		if z := low + (high-low)/2; z-reach(z) > least {
-			high = z
-		} else {
-			low = z
-		}
-	}
+	high = exact.Root(low, high, bisections, beyond)
 	for range bisections { // where the estimate is negative: each step stays above all of reach
 		high = max(0, min(high, estimate+reach(high)))
 	}

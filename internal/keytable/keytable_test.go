@@ -1,9 +1,11 @@
 package keytable
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -201,4 +203,19 @@ func TestAddDoesNotAllocate(t *testing.T) {
 	table := NewTotals[string](1)
 	table.Add("key", 1)
 	require.Zero(t, testing.AllocsPerRun(100, func() { table.Add("key", 1) }))
+}
+
+// Sort is the stable sort, of keys that agree in many bytes or in none.
+func TestSort(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8)) // test data
+	for n := range 400 {
+		items := make([]Entry[uint64], n*n/100)
+		for i := range items {
+			items[i] = Entry[uint64]{Key: rng.Uint64() >> (n % 64) << (n % 7), Steps: int64(i)}
+		}
+		want := slices.Clone(items)
+		slices.SortStableFunc(want, func(a, b Entry[uint64]) int { return cmp.Compare(a.Key, b.Key) })
+		Sort(items, make([]Entry[uint64], len(items)))
+		require.Equal(t, want, items)
+	}
 }

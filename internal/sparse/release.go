@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"iter"
 	"math"
-	"math/bits"
 	"slices"
 
 	"github.com/dpsketch/dpsketch/internal/check"
@@ -146,7 +145,7 @@ func SortEntries[K wire.Key](entries []Entry[K]) {
 		return
 	}
 	if records, ok := any(entries).([]record); ok {
-		radixSort(records, make([]record, len(records)))
+		keytable.Sort(records, make([]record, len(records)))
 		return
 	}
 	flip := uint64(0)
@@ -157,7 +156,7 @@ func SortEntries[K wire.Key](entries []Entry[K]) {
 	for i, e := range entries {
 		records[i] = record{Key: keys.Bits(e.Key) ^ flip, Steps: e.Steps}
 	}
-	radixSort(records, make([]record, len(records)))
+	keytable.Sort(records, make([]record, len(records)))
 	for i, r := range records {
 		key, _ := keys.FromBits(r.Key ^ flip)
 		entries[i] = Entry[K]{Key: key, Steps: r.Steps}
@@ -182,7 +181,7 @@ func sortByWords[K wire.Key](entries, room []Entry[K], records []record, keys wi
 		sortByComparing(keys, entries)
 		return
 	}
-	radixSort(records[:n], records[n:2*n])
+	keytable.Sort(records[:n], records[n:2*n])
 	for i, r := range records[:n] {
 		room[i] = entries[r.Steps]
 	}
@@ -199,51 +198,6 @@ func sortByWords[K wire.Key](entries, room []Entry[K], records []record, keys wi
 // record is an entry with an integer key, as unsigned bits in the same order; or the number of one
 // with another key, and eight bytes of that.
 type record = Entry[uint64]
-
-// radixSort sorts by the bits, with as much room beside. It splits by the highest byte in which
-// records differ, and goes on with each part.
-func radixSort(records, room []record) {
-	const few, mask = 24, 1<<8 - 1
-	differ := uint64(0)
-	for i := range records {
-		differ |= records[i].Key ^ records[0].Key
-	}
-	if len(records) <= few || differ == 0 {
-		insertionSort(records)
-		return
-	}
-	shift := max(bits.Len64(differ)-8, 0)
-	var ends [mask + 2]uint32 // of each byte one further: where it begins, and then where it ends
-	for i := range records {
-		ends[records[i].Key>>shift&mask+1]++
-	}
-	for b := range mask {
-		ends[b+1] += ends[b]
-	}
-	for _, r := range records {
-		place := &ends[r.Key>>shift&mask]
-		room[*place] = r
-		*place++
-	}
-	copy(records, room)
-	start := uint32(0)
-	for _, end := range ends[:mask+1] {
-		if end > start {
-			radixSort(records[start:end], room[start:end])
-		}
-		start = end
-	}
-}
-
-func insertionSort(records []record) {
-	for i := 1; i < len(records); i++ {
-		r, j := records[i], i
-		for ; j > 0 && records[j-1].Key > r.Key; j-- {
-			records[j] = records[j-1]
-		}
-		records[j] = r
-	}
-}
 
 // merge merges two sorted lists of different keys into one.
 func merge[K wire.Key](keys wire.Keys[K], a, b []Entry[K]) []Entry[K] {
