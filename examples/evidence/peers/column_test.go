@@ -154,8 +154,8 @@ func TestLearnedColumnMeans(t *testing.T) {
 			}))
 		}
 		ours := rms(runs, mean, func() float64 { return released(column.Params{Epsilon: 1}, d.values).Value(column.Mean) })
-		rows, m := slices.Collect(slices.Chunk(d.values, 1)), must(plan.New(plan.Params{Rho: .5, Dim: 1, Max: 1e6}))
-		planned := rms(runs/4, mean, func() float64 { return must(m.Release(context.Background(), rows)).Estimate(0) })
+		rows, m := slices.Collect(slices.Chunk(d.values, 1)), cli.Must(plan.New(plan.Params{Rho: .5, Dim: 1, Max: 1e6}))
+		planned := rms(runs/4, mean, func() float64 { return cli.Must(m.Release(context.Background(), rows)).Estimate(0) })
 		besidePlan := rms(runs/4, mean, func() float64 { return released(column.Params{Rho: .5}, d.values).Value(column.Mean) }) / planned
 		t.Logf("%-16s %.3g without a range, %.3g with Google's best of four ranges: %.2f; %.2f of plan's error", d.name, ours, theirs, ours/theirs, besidePlan)
 		if ours/theirs > 1.35*d.google || besidePlan > 1.35*d.plan {
