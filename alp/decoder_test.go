@@ -143,29 +143,6 @@ func TestMoreBitsDoNotHurt(t *testing.T) {
 	}
 }
 
-func TestKnownZeros(t *testing.T) {
-	cryptotest.SetGlobalRandom(t, 1)
-	r := rand.New(rand.NewPCG(1, 2))
-	const k, n = 10_000, 2000
-	values := among(k, n, 40, func() float64 { return 40 * r.Float64() })
-	p := released(t, Params{Epsilon: 1, Sparsity: k, Max: 40}, values)
-	zeros, entries := make([]uint64, n), make([]uint64, n)
-	for i := range n {
-		entries[i], zeros[i] = scatter(i), scatter(k+i)
-	}
-	single, singleZeros := measure(values, n, p.Estimate)
-	ofZeros, ofEntries := &errors{}, &errors{}
-	for i, x := range zerosKnown(p, entries) {
-		ofEntries.add(x, values[i])
-	}
-	for _, x := range zerosKnown(p, zeros) {
-		ofZeros.add(x, 0)
-	}
-	t.Logf("entries %.2f instead of %.2f, zeros %.2f instead of %.2f", ofEntries.mean(), single.mean(), ofZeros.mean(), singleZeros.mean())
-	require.Less(t, ofEntries.mean(), single.mean())
-	require.Less(t, ofZeros.mean(), 0.2*singleZeros.mean())
-}
-
 // peak is the average of the maximisers of the partial sums, as Algorithm 3 has it.
 func TestArgmax(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
@@ -204,18 +181,6 @@ func TestManyColumns(t *testing.T) {
 		lo, hi := p.Interval(scatter(i), 0.9999)
 		require.True(t, lo <= v+60 && v-60 <= hi, "%v: [%v, %v]", v, lo, hi)
 	}
-}
-
-// The number of outputs of all columns is bounded, so that no release or encoding takes long to
-// read. What is chosen stays within the bound; what is asked for is refused.
-func TestManyOutputs(t *testing.T) {
-	p := Params{Epsilon: 1, Sparsity: 10, Max: 1e6, Structure: ColumnsOnly}
-	for _, levels := range []int{0, 2, 16} {
-		p.Levels = levels
-		r := dptest.OK(p.resolved())(t)
-		require.LessOrEqual(t, r.Columns*r.Levels, maxOutputs)
-	}
-	require.ErrorIs(t, dptest.Err(New(Params{Epsilon: 1, Sparsity: 10, Max: 1e5, Structure: ColumnsOnly, Variant: Variant{Levels: 16, Columns: maxColumns}})), ErrParams)
 }
 
 func TestNotReleased(t *testing.T) {

@@ -44,24 +44,6 @@ func TestBudgetIsNotExceeded(t *testing.T) {
 	}
 }
 
-// More entries than Sparsity: nothing fails, and the error grows. (That privacy does not depend on
-// Sparsity: all exact tests have three entries and a Sparsity of 1.)
-func TestSparsityExceeded(t *testing.T) {
-	errorFor := func(sparsity int) (sum float64) {
-		b := dptest.OK(New(Params{Epsilon: 1, Delta: 1e-6, Sparsity: sparsity}))(t)
-		const n = 4000
-		for i := range uint64(n) {
-			b.Add(i, float64(i%25))
-		}
-		v := dptest.OK(b.Release())(t)
-		for i := range uint64(n) {
-			sum += math.Abs(v.Estimate(i)-float64(i%25)) / n
-		}
-		return sum
-	}
-	require.Greater(t, errorFor(100), 1.5*errorFor(4000))
-}
-
 // An unknown Sparsity is estimated from above, and not by much more than ln(d/2) times the scale.
 func TestSparsityIsEstimated(t *testing.T) {
 	for _, integers := range []bool{true, false} {

@@ -10,20 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Columns so wide that the list would hold whatever reaches the middle of their first bin: the list
-// leaves nothing to learn from them, and still they are read.
-func TestColumnsFarWiderThanTheList(t *testing.T) {
-	b := dptest.OK(New(Params{Epsilon: 3, Delta: 1e-9, Dim: 1000, Sparsity: 2, Integers: true, Structure: Composition, Variant: Variant{Levels: 2, Linear: true, Alpha: 4e5, Columns: 8, Turn: 1.5e6}}))(t)
-	b.Add(1, 5)
-	b.Add(2, 1e6)
-	p := dptest.OK(b.Release())(t)
-	for index := range uint64(1000) {
-		x := p.Estimate(index)
-		lo, hi := p.Interval(index, 0.9)
-		require.True(t, !math.IsNaN(x) && lo <= hi, "%v, [%v, %v]", x, lo, hi)
-	}
-}
-
 // acceptedOf is accept by the definition: it tests the pvalues of each bin at the logarithm of its
 // odds.
 func acceptedOf(d *decoder, key limitsKey, outputs []uint8) (a accepted) {

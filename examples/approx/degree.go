@@ -25,12 +25,7 @@ var distances = [8]int64{0, 0, 1, 1, 2, 4, 8, 16} // degrees are twice that, 8 o
 const meanDegree = 8.0
 
 // degree returns the degree of a vertex.
-func degree(v uint64) float64 {
-	x := (v>>6 + 1) * 0x9e3779b97f4a7c15 // SplitMix64
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return float64(2 * distances[x>>61])
-}
+func degree(v uint64) float64 { return float64(2 * distances[mix(v>>6)>>61]) }
 
 // degreeEstimator samples as many vertices as the advice says. The mean of r degrees has a variance
 // of at most mostDegree·d/r for an average of d, as the second moment of a degree is at most

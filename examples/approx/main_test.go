@@ -24,9 +24,7 @@ func TestProgram(t *testing.T) {
 	check := func(name string, least, most, scale float64) {
 		a := clitest.Numbers(t, out, "  "+name+"  ", 6)
 		truth, released, lo, hi, off := a[0], a[2], a[3], a[4], a[5]
-		if !(least <= truth && truth <= most) {
-			t.Errorf("%s: the truth is %g", name, truth)
-		}
+		clitest.Not(t, !(least <= truth && truth <= most), "%s: the truth is %g", name, truth)
 		if slack := 1e-5 * truth; !(lo-slack <= truth && truth <= hi+slack && lo < released && released < hi) {
 			t.Errorf("%s: released %g in [%g, %g], in truth %g", name, released, lo, hi, truth)
 		}
@@ -40,9 +38,7 @@ func TestProgram(t *testing.T) {
 	// 80,000 edges, nearly without cycles
 	check("components", vertices-80_000, vertices-80_000+100, vertices)
 	degree := clitest.Numbers(t, out, "  degree  ", 5)
-	if !(degree[0] == meanDegree && degree[2] <= degree[1] && degree[1] <= degree[3]) {
-		t.Errorf("degree: %v", degree)
-	}
+	clitest.Not(t, !(degree[0] == meanDegree && degree[2] <= degree[1] && degree[1] <= degree[3]), "degree: %v", degree)
 }
 
 func TestUsage(t *testing.T) {
@@ -63,23 +59,19 @@ func TestAccuracy(t *testing.T) {
 		t.Skip("half a second: in the default run")
 	}
 	clitest.Seed(t)
-	text := clitest.Must(kjv.Load())
+	text := cli.Must(kjv.Load())
 	opts := options{epsilon: 1, searchEpsilon: 4, confidence: 1 - 1e-8}
 	moment, err1 := frequencyMoment(text, opts)
 	rank, err2 := ranks(text, opts)
 	component, err3 := components(newRandomGraph(20_000, 8_000), opts)
-	clitest.Check(errors.Join(err1, err2, err3))
+	cli.OK(errors.Join(err1, err2, err3))
 	declared := []float64{mostMoment * math.Sqrt(2.0/amsColumns), rankDiameter(mostTokens), 20_000/math.Sqrt(2*componentSample*math.Ln2) + 20_000/largeComponent/math.Ln2}
 	for i, r := range []*result{moment, rank, component} {
 		for _, a := range r.answers {
-			if !(a.lo <= a.truth && a.truth <= a.hi) {
-				t.Errorf("%s, %s: %g is not in [%g, %g]", r.title, a.name, a.truth, a.lo, a.hi)
-			}
+			clitest.Not(t, !(a.lo <= a.truth && a.truth <= a.hi), "%s, %s: %g is not in [%g, %g]", r.title, a.name, a.truth, a.lo, a.hi)
 			// Pr ≤ 2e^{−20} for a diameter and the test's 10 answers; for the median of rows, three
 			// at 20 deviations, less than 1e-6.
-			if math.Abs(a.estimate-a.truth) > 20*declared[i] {
-				t.Errorf("%s, %s: %g is too far from %g", r.title, a.name, a.estimate, a.truth)
-			}
+			clitest.Not(t, math.Abs(a.estimate-a.truth) > 20*declared[i], "%s, %s: %g is too far from %g", r.title, a.name, a.estimate, a.truth)
 		}
 	}
 	if lo := moment.answers[0].lo; lo >= moment.answers[0].hi {
@@ -93,14 +85,12 @@ func TestAverageDegree(t *testing.T) {
 	clitest.Seed(t)
 	right := 0
 	for range 11 {
-		r := clitest.Must(averageDegree(options{searchEpsilon: 8, confidence: 0.99}))
+		r := cli.Must(averageDegree(options{searchEpsilon: 8, confidence: 0.99}))
 		if a := r.answers[0]; a.lo <= a.truth && a.truth <= a.hi && a.hi-a.lo < 2*meanDegree {
 			right++
 		}
 	}
-	if right < 2 {
-		t.Errorf("%d of 11 right", right)
-	}
+	clitest.Not(t, right < 2, "%d of 11 right", right)
 }
 
 // The mean of many degrees is the one the results are held against. Their variance is 108, so the
@@ -109,12 +99,8 @@ func TestMeanDegree(t *testing.T) {
 	clitest.Seed(t)
 	var e degreeEstimator
 	got := e.estimate(mostDegree, 1.0/2000)
-	if math.Abs(got-meanDegree) > 5.2*math.Sqrt(108.0/4e6) {
-		t.Errorf("%g", got)
-	}
-	if e.probes != 4_000_000 {
-		t.Errorf("%d probes", e.probes)
-	}
+	clitest.Not(t, math.Abs(got-meanDegree) > 5.2*math.Sqrt(108.0/4e6), "%g", got)
+	clitest.Not(t, e.probes != 4_000_000, "%d probes", e.probes)
 }
 
 // Ranks of a stream that fits are exact, the weights of a longer one sum to its length, levels keep

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 	"github.com/dpsketch/dpsketch/noise/approx"
 
@@ -118,14 +119,12 @@ func TestGreedyMatchingHasNodeSensitivityOne(t *testing.T) {
 		try := func(rank []int) {
 			for bits := range uint(1) << len(pairs) {
 				s := smallGraph{pairs, bits}
-				clitest.Check(unbounded(s, n, func(smallGraph) []int { return rank }))
+				cli.OK(unbounded(s, n, func(smallGraph) []int { return rank }))
 				matched, size := inOrder(s, rank)
 				if n < 5 || bits%8 == 5 {
 					g := greedy{neighbours: s.neighbours, rank: func(e edge) uint64 { return uint64(rank[slices.Index(pairs, e)]) }}
 					for v := range n {
-						if g.matches(v) != (matched>>v&1 == 1) {
-							t.Fatalf("%v %b: the oracle is wrong about %d", rank, bits, v)
-						}
+						clitest.Not(t, g.matches(v) != (matched>>v&1 == 1), "%v %b: the oracle is wrong about %d", rank, bits, v)
 					}
 				}
 				if m := largest(s, 0, 0); size > m || m > 2*size {
@@ -156,9 +155,7 @@ func TestGreedyMatchingHasNodeSensitivityOne(t *testing.T) {
 		_, b := inOrder(other, byDegree(other))
 		jump = max(jump, a-b, b-a)
 	}
-	if flaws == 0 || jump < 2 {
-		t.Errorf("an order by degrees: %d flaws, one vertex changes up to %d edges", flaws, jump)
-	}
+	clitest.Not(t, flaws == 0 || jump < 2, "an order by degrees: %d flaws, one vertex changes up to %d edges", flaws, jump)
 }
 
 // permutations yields all of n numbers.
@@ -193,7 +190,7 @@ func TestReleasedMatchingIsPrivate(t *testing.T) {
 	const n = 8
 	for _, r := range []int{20, 400, 4000} {
 		for _, epsilon := range []float64{0.5, 2} {
-			a := clitest.Must(approx.New(approx.Params{Epsilon: epsilon, Sensitivity: 1, Error: matchingDiameter(n, r), Max: n / 2}))
+			a := cli.Must(approx.New(approx.Params{Epsilon: epsilon, Sensitivity: 1, Error: matchingDiameter(n, r), Max: n / 2}))
 			if loss := matchingLoss(n, r, scaleOf(a)); loss > epsilon {
 				t.Errorf("ε = %v, r = %d: loss %v", epsilon, r, loss)
 			}
@@ -252,9 +249,7 @@ func TestMatchingOfAKnownGraph(t *testing.T) {
 		list := graph.neighbours(v)
 		degrees += len(list)
 		for _, w := range list {
-			if v%2 == w%2 || !slices.Contains(graph.neighbours(w), v) {
-				t.Fatalf("%d and %d", v, w)
-			}
+			clitest.Not(t, v%2 == w%2 || !slices.Contains(graph.neighbours(w), v), "%d and %d", v, w)
 			if v < w {
 				edges = append(edges, edge{v, w})
 			}
@@ -272,14 +267,10 @@ func TestMatchingOfAKnownGraph(t *testing.T) {
 		}
 	}
 	for v := range uint64(exactVertices) {
-		if v%10 == 3 && g.matches(v) != used[v] {
-			t.Fatalf("the oracle is wrong about %d", v)
-		}
+		clitest.Not(t, v%10 == 3 && g.matches(v) != used[v], "the oracle is wrong about %d", v)
 	}
 	most := graph.maximum()
-	if !(size <= most && most <= 2*size && most > size) {
-		t.Errorf("%d edges of %d", size, most)
-	}
+	clitest.Not(t, !(size <= most && most <= 2*size && most > size), "%d edges of %d", size, most)
 	for range 200 { // small graphs, against all matchings
 		n := uint64(10)
 		small := newImplicitGraph(n, 1+rand.Float64())
@@ -299,12 +290,10 @@ func TestMatchingOfAKnownGraph(t *testing.T) {
 // each, and reads a few vertices for each of the sample.
 func TestMatchingRelease(t *testing.T) {
 	clitest.Seed(t)
-	r := clitest.Must(matching(options{epsilon: 1, confidence: 1 - 1e-8}))
+	r := cli.Must(matching(options{epsilon: 1, confidence: 1 - 1e-8}))
 	big, small, bounds := r.answers[0], r.answers[2], r.answers[3]
 	for _, a := range []answer{small, bounds} {
-		if !(a.lo <= a.truth && a.truth <= a.hi) {
-			t.Errorf("%s: %v is not in [%v, %v]", a.name, a.truth, a.lo, a.hi)
-		}
+		clitest.Not(t, !(a.lo <= a.truth && a.truth <= a.hi), "%s: %v is not in [%v, %v]", a.name, a.truth, a.lo, a.hi)
 	}
 	// the two graphs are alike: the large one has as many per vertex
 	if share, want := big.estimate/vertices, small.truth/exactVertices; math.Abs(share-want) > 0.01 {

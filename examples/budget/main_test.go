@@ -38,7 +38,7 @@ func TestDemo(t *testing.T) {
 func TestSpent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal")
 	user := budget.User(20, budget.AddRemove)
-	l := clitest.Must(budget.OpenFile(path, 10, 1e-6, user))
+	l := cli.Must(budget.OpenFile(path, 10, 1e-6, user))
 	for day := range 250 {
 		date := time.Date(2026, 1, 1+day, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
 		err1 := l.SpendOnce(date+"/visits", budget.GDP(0.08, user))
@@ -46,10 +46,10 @@ func TestSpent(t *testing.T) {
 		if day%7 == 0 {
 			err2 = l.SpendOnce(date+"/revenue", budget.PureDP(0.1, user))
 		}
-		clitest.Check(errors.Join(err1, err2))
+		cli.OK(errors.Join(err1, err2))
 	}
-	clitest.Check(l.Spend(budget.PureDP(0.01, user)))
-	before := clitest.Must(os.ReadFile(path))
+	cli.OK(l.Spend(budget.PureDP(0.01, user)))
+	before := cli.Must(os.ReadFile(path))
 	clitest.Output(t, &options{verb: "spent"}, []string{"-journal", path}, []string{"287 releases, for one user", "2026-01", "2026-09", "no date", "visits", "revenue", "more releases like the last one", "a day until 20"})
 	drawn := filepath.Join(t.TempDir(), "spent.svg")
 	clitest.Output(t, &options{verb: "spent"}, []string{"-journal", path, "-picture", drawn}, []string{"visits"})
@@ -59,7 +59,7 @@ func TestSpent(t *testing.T) {
 	if after, err := os.ReadFile(path); err != nil || string(after) != string(before) {
 		t.Error("the journal is not as it was")
 	}
-	clitest.Check(l.Close())
+	cli.OK(l.Close())
 	if code, _, _ := clitest.Run(&options{verb: "spent"}, "-journal", path+".none"); code != 1 {
 		t.Errorf("exit code %d without a journal", code)
 	}
@@ -100,9 +100,7 @@ func TestWords(t *testing.T) {
 			}
 		}
 		code, out, errs := run(step.args[0], step.args[1:]...)
-		if code != step.code || !strings.Contains(out, step.want) || (code == 0) != (errs == "") {
-			t.Errorf("%q: exit code %d: %s\n%s", step.args, code, errs, out)
-		}
+		clitest.Not(t, code != step.code || !strings.Contains(out, step.want) || (code == 0) != (errs == ""), "%q: exit code %d: %s\n%s", step.args, code, errs, out)
 		if m := regexp.MustCompile(`^lease (\S+): `).FindStringSubmatch(out); m != nil {
 			id = m[1]
 		}

@@ -14,8 +14,8 @@ import (
 // nearest returns the number of the nearest of the candidates, by the text itself, and its squared
 // distance.
 func nearest(t *testing.T, opts options) (verse, distance float64) {
-	text := clitest.Must(kjv.Load())
-	parties := clitest.Must(blocks(text, opts))
+	text := cli.Must(kjv.Load())
+	parties := cli.Must(blocks(text, opts))
 	distance = math.Inf(1)
 	for i, y := range parties[1:] {
 		if d := float64(squaredDistance(parties[0], y)); d < distance {
@@ -29,15 +29,11 @@ func TestProgram(t *testing.T) {
 	clitest.Seed(t)
 	out := clitest.Output(t, new(options), []string{"-candidates", "5"},
 		[]string{"ε = 1 for vectors at ℓ₁ distance 1", "ε = 16 for vectors at ℓ₁ distance 1", "12824 word counts", "nearest in truth:", "warning: a squared distance of", "too small"})
-	if strings.Count(out, "planned:") != 5 {
-		t.Errorf("not five values of ε:\n%s", out)
-	}
+	clitest.Not(t, strings.Count(out, "planned:") != 5, "not five values of ε:\n%s", out)
 	verse, distance := nearest(t, options{candidates: 5, merge: 1})
 	for _, section := range strings.Split(out, "\n\n")[1:] {
 		sketches, truth := clitest.Numbers(t, section, "  nearest by the sketches:", 5), clitest.Numbers(t, section, "  nearest in truth:", 5)
-		if truth[0] != verse || truth[4] != distance || !(sketches[1] <= truth[1] && sketches[4] >= distance) {
-			t.Errorf("nearest is verse %g, at %g:\n%s", verse, distance, section)
-		}
+		clitest.Not(t, truth[0] != verse || truth[4] != distance || !(sketches[1] <= truth[1] && sketches[4] >= distance), "nearest is verse %g, at %g:\n%s", verse, distance, section)
 	}
 }
 
@@ -49,15 +45,11 @@ func TestLongDistances(t *testing.T) {
 	sure := append(args, "-confidence", "0.999999999")
 	clitest.Output(t, new(options), sure, []string{"Which of 3 blocks of 200 verses", "intervals of 99.9999999 % that cover the truth: 100 %"})
 	out := clitest.Output(t, new(options), args, []string{"intervals of 95 %"})
-	if strings.Contains(out, "warning") || strings.Count(out, "planned:") != 1 {
-		t.Errorf("%s", out)
-	}
+	clitest.Not(t, strings.Contains(out, "warning") || strings.Count(out, "planned:") != 1, "%s", out)
 	verse, distance := nearest(t, options{candidates: 3, merge: 200})
 	best := clitest.Numbers(t, out, "  nearest in truth:", 5)
 	estimate, lo, hi := best[1], best[2], best[3]
-	if best[0] != verse || best[4] != distance || !(0 < lo && lo <= estimate && estimate <= hi && !math.IsInf(hi, 0)) {
-		t.Errorf("nearest is verse %g, at %g:\n%s", verse, distance, out)
-	}
+	clitest.Not(t, best[0] != verse || best[4] != distance || !(0 < lo && lo <= estimate && estimate <= hi && !math.IsInf(hi, 0)), "nearest is verse %g, at %g:\n%s", verse, distance, out)
 }
 
 func TestUsage(t *testing.T) {
@@ -79,14 +71,12 @@ func TestBrokenOutput(t *testing.T) {
 // with a probability below e^{−29}.
 func TestAccuracy(t *testing.T) {
 	clitest.Seed(t)
-	text := clitest.Must(kjv.Load())
-	parties := clitest.Must(blocks(text, options{candidates: 10, merge: 100}))
+	text := cli.Must(kjv.Load())
+	parties := cli.Must(blocks(text, options{candidates: 10, merge: 100}))
 	off := make([][]float64, 10) // by candidate, in standard deviations
 	for range 101 {
-		c := clitest.Must(compare(parties, uint64(len(text.Words())), 8, options{confidence: 0.95, rows: 512}))
-		if c.plan.Warning() != "" {
-			t.Errorf("a warning: %v", c.plan)
-		}
+		c := cli.Must(compare(parties, uint64(len(text.Words())), 8, options{confidence: 0.95, rows: 512}))
+		clitest.Not(t, c.plan.Warning() != "", "a warning: %v", c.plan)
 		for i, d := range c.candidates {
 			off[i] = append(off[i], (d.estimate-float64(d.truth))/c.stdErr)
 		}

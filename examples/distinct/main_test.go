@@ -25,9 +25,7 @@ func TestProgram(t *testing.T) {
 	for name, truth := range map[string]float64{"A": 2509, "B": 2052, "A∪B": 3404, "A∩B": 1157, "A∖B": 1352, "B∖A": 895} {
 		row := clitest.Numbers(t, out, "  "+name+"  ", 5)
 		estimate, stdErr, lo, hi := row[0], row[1], row[2], row[3]
-		if row[4] != truth || !(lo-0.1 <= truth && truth <= hi+0.1 && lo < estimate && estimate < hi && stdErr > 0 && stdErr < 200) {
-			t.Errorf("%s is %g: %v", name, truth, row)
-		}
+		clitest.Not(t, row[4] != truth || !(lo-0.1 <= truth && truth <= hi+0.1 && lo < estimate && estimate < hi && stdErr > 0 && stdErr < 200), "%s is %g: %v", name, truth, row)
 	}
 	clitest.Output(t, new(options), []string{"-a", "matthew", "-b", "LUKE", "-cells", "64", "-levels", "5",
 		"-epsilon", "0.1", "-confidence", "0.5"}, []string{"A is Matthew, B is Luke", "50 % interval"})
@@ -51,14 +49,12 @@ func TestBrokenOutput(t *testing.T) {
 // The verses of the books are those of the text, and their words what they are known to be: the
 // books begin and end with them.
 func TestBooks(t *testing.T) {
-	text := clitest.Must(kjv.Load())
+	text := cli.Must(kjv.Load())
 	total := 0
 	for _, b := range books {
 		total += b.verses
 	}
-	if total != 31102 {
-		t.Errorf("%d verses", total)
-	}
+	clitest.Not(t, total != 31102, "%d verses", total)
 	starts := map[int]string{0: "in the beginning god", 1533: "now these are the", 31102 - 404: "the revelation of jesus"}
 	verse := 0
 	for words := range text.Verses() {
@@ -68,9 +64,7 @@ func TestBooks(t *testing.T) {
 		verse++
 	}
 	genesis, exodus := words(text, books[0]), words(text, books[1])
-	if !genesis["rebekah"] || genesis["sinai"] || !exodus["sinai"] {
-		t.Error("words in the wrong book")
-	}
+	clitest.Not(t, !genesis["rebekah"] || genesis["sinai"] || !exodus["sinai"], "words in the wrong book")
 }
 
 // The true numbers of the first books are in the intervals of the whole triangle, and in the
@@ -83,10 +77,8 @@ func TestCohorts(t *testing.T) {
 		t.Errorf("Genesis: %v", row)
 	}
 	svg, err := os.ReadFile(file)
-	if err != nil || bytes.Count(svg, []byte("<rect")) != 15 || !bytes.Contains(svg, []byte("Exodus+")) {
-		t.Errorf("%v: %s", err, svg)
-	}
-	c := clitest.Must(newTriangle(distinct.Params{Epsilon: 1, Seed: hashing.NewSeed()}, clitest.Must(kjv.Load()), books[:5]))
+	clitest.Not(t, err != nil || bytes.Count(svg, []byte("<rect")) != 15 || !bytes.Contains(svg, []byte("Exodus+")), "%v: %s", err, svg)
+	c := cli.Must(newTriangle(distinct.Params{Epsilon: 1, Seed: hashing.NewSeed()}, cli.Must(kjv.Load()), books[:5]))
 	for i, row := range c.sizes {
 		for j, size := range row {
 			if lo, hi := size.Interval(1 - 1e-9); float64(c.truths[i][j]) < lo || float64(c.truths[i][j]) > hi {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 	"github.com/dpsketch/dpsketch/examples/kjv"
 	"github.com/dpsketch/dpsketch/hashing"
@@ -58,7 +59,7 @@ func TestUnions(t *testing.T) {
 		t.Skip("half a second: in the default run")
 	}
 	clitest.Seed(t)
-	text := clitest.Must(kjv.Load())
+	text := cli.Must(kjv.Load())
 	genesis, exodus := slices.Collect(occurrences(text, books[0])), slices.Collect(occurrences(text, books[1]))
 	early, late := halves()
 	runs, epsilons := dptest.Full(300, 60), []float64{1, 2, 4}
@@ -93,9 +94,9 @@ func unions(t *testing.T, name string, first, second []string, levels int, epsil
 		squares, stated, covered := make([]float64, 6), make([]float64, 6), make([]int, 6)
 		for range runs {
 			p := distinct.Params{Epsilon: epsilon, Cells: 2048, Levels: levels, CountShare: 0.05, Seed: hashing.NewSeed()}
-			a := clitest.Must(party(p, slices.Values(first)))
-			b := clitest.Must(party(p, slices.Values(second)))
-			r := clitest.Must(compare(a, b))
+			a := cli.Must(party(p, slices.Values(first)))
+			b := cli.Must(party(p, slices.Values(second)))
+			r := cli.Must(compare(a, b))
 			for i, row := range r.rows {
 				want := float64(truth.rows[i].truth)
 				off := row.size.Estimate() - want

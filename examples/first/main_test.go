@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/cryptotest"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
@@ -16,13 +17,13 @@ import (
 func printed(t *testing.T) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "out")
-	file := clitest.Must(os.Create(name))
+	file := cli.Must(os.Create(name))
 	stdout := os.Stdout
 	os.Stdout = file
 	main()
 	os.Stdout = stdout
-	clitest.Check(file.Close())
-	return string(clitest.Must(os.ReadFile(name)))
+	cli.OK(file.Close())
+	return string(cli.Must(os.ReadFile(name)))
 }
 
 // The program prints the pages of many users, and no diary, with estimates near the numbers of
@@ -33,9 +34,7 @@ func TestOutput(t *testing.T) {
 	for range 8 {
 		out := printed(t)
 		lines := strings.SplitAfter(out, "\n")
-		if len(lines) != 4 || lines[3] != "" {
-			t.Fatalf("printed %q", out)
-		}
+		clitest.Not(t, len(lines) != 4 || lines[3] != "", "printed %q", out)
 		for i, want := range []struct {
 			page  string
 			users float64
@@ -54,20 +53,16 @@ func TestOutput(t *testing.T) {
 		}
 	}
 	for page, n := range covered {
-		if n < 6 {
-			t.Errorf("%d of 8 intervals hold the users of %s", n, page)
-		}
+		clitest.Not(t, n < 6, "%d of 8 intervals hold the users of %s", n, page)
 	}
-	if len(covered) != 3 {
-		t.Errorf("covered: %v", covered)
-	}
+	clitest.Not(t, len(covered) != 3, "covered: %v", covered)
 }
 
 // The front page shows this program as it is, in at most 20 lines that are not blank, and
 // the two commands as the continuous integration runs them.
 func TestFrontPage(t *testing.T) {
-	readme := clitest.Must(os.ReadFile("../../README.md"))
-	program := clitest.Must(os.ReadFile("main.go"))
+	readme := cli.Must(os.ReadFile("../../README.md"))
+	program := cli.Must(os.ReadFile("main.go"))
 	for _, command := range []string{"\ngo run ./examples/heavyhitters\n", "\ngo test ./...\n"} {
 		if !strings.Contains(string(readme), command) {
 			t.Errorf("README.md lacks the line %q", strings.TrimSpace(command))
@@ -75,16 +70,12 @@ func TestFrontPage(t *testing.T) {
 	}
 	_, rest, _ := strings.Cut(strings.ReplaceAll(string(readme), "\r\n", "\n"), "```go\n")
 	shown, _, found := strings.Cut(rest, "```\n")
-	if !found || shown != strings.ReplaceAll(string(program), "\r\n", "\n") {
-		t.Error("the Go code in README.md is not examples/first/main.go")
-	}
+	clitest.Not(t, !found || shown != strings.ReplaceAll(string(program), "\r\n", "\n"), "the Go code in README.md is not examples/first/main.go")
 	lines := 0
 	for line := range strings.Lines(shown) {
 		if strings.TrimSpace(line) != "" {
 			lines++
 		}
 	}
-	if lines > 20 {
-		t.Errorf("the front page shows %d lines of code", lines)
-	}
+	clitest.Not(t, lines > 20, "the front page shows %d lines of code", lines)
 }

@@ -33,9 +33,7 @@ func program(stdin io.Reader, args ...string) (code int, stdout, stderr string) 
 func released(t *testing.T, stdin io.Reader, args ...string) map[string]float64 {
 	t.Helper()
 	code, stdout, stderr := program(stdin, append([]string{"-json"}, args...)...)
-	if code != 0 {
-		t.Fatalf("exit code %d: %s", code, stderr)
-	}
+	clitest.Not(t, code != 0, "exit code %d: %s", code, stderr)
 	var h misragries.Histogram[string]
 	if err := json.Unmarshal([]byte(stdout), &h); err != nil {
 		t.Fatal(err)
@@ -57,9 +55,7 @@ func near(t *testing.T, estimates map[string]float64, key string, count float64)
 func TestEmbeddedText(t *testing.T) {
 	cryptotest.SetGlobalRandom(t, 1)
 	code, stdout, stderr := program(nil)
-	if code != 0 || stderr != "" {
-		t.Fatalf("exit code %d: %s", code, stderr)
-	}
+	clitest.Not(t, code != 0 || stderr != "", "exit code %d: %s", code, stderr)
 	for _, want := range []string{
 		"789,684 words of text, 12,824 of them distinct",
 		"Guarantee:",
@@ -68,14 +64,10 @@ func TestEmbeddedText(t *testing.T) {
 		"in truth",
 		"Hidden by the sketch or the threshold:",
 	} {
-		if !strings.Contains(stdout, want) {
-			t.Errorf("the output lacks %q:\n%s", want, stdout)
-		}
+		clitest.Not(t, !strings.Contains(stdout, want), "the output lacks %q:\n%s", want, stdout)
 	}
 	rows := regexp.MustCompile(`(?m)^  ([a-z']+) +([0-9,]+) +([0-9,]+) – +([0-9,]+) +([0-9,]+) +(yes|no)$`).FindAllStringSubmatch(stdout, -1)
-	if len(rows) != 20 {
-		t.Fatalf("got %d rows, want 20:\n%s", len(rows), stdout)
-	}
+	clitest.Not(t, len(rows) != 20, "got %d rows, want 20:\n%s", len(rows), stdout)
 	// These counts are hundreds apart and more, far more than the noise moves them.
 	for i, want := range []string{"the 63,919", "and 51,696", "of 34,618", "to 13,560"} {
 		if got := rows[i][1] + " " + rows[i][5]; got != want {
@@ -89,9 +81,7 @@ func TestEmbeddedText(t *testing.T) {
 		var n [4]float64 // estimate, interval, true count
 		for i := range n {
 			x, err := strconv.ParseFloat(strings.ReplaceAll(row[2+i], ",", ""), 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			clitest.Not(t, err != nil, "%v", err)
 			n[i] = x
 		}
 		estimate, lo, hi, truth := n[0], n[1], n[2], n[3]
@@ -138,9 +128,7 @@ func TestLines(t *testing.T) {
 			near(t, got, "a", 501)
 			near(t, got, "b", 800)
 			// A key that occurs once is released with probability at most δ = 1e-9.
-			if len(got) != 2 {
-				t.Errorf("got %v, want a and b", got)
-			}
+			clitest.Not(t, len(got) != 2, "got %v, want a and b", got)
 		})
 	}
 }
@@ -164,9 +152,7 @@ func TestEmptyStream(t *testing.T) {
 		t.Errorf("got %v from an empty stream", got)
 	}
 	code, stdout, stderr := program(strings.NewReader("\n\r\n"), "-")
-	if code != 0 || !strings.Contains(stdout, "Released:   0 keys") {
-		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
-	}
+	clitest.Not(t, code != 0 || !strings.Contains(stdout, "Released:   0 keys"), "exit code %d: %s%s", code, stdout, stderr)
 }
 
 func TestLongLines(t *testing.T) {
@@ -178,9 +164,7 @@ func TestLongLines(t *testing.T) {
 	}
 	for _, long := range []string{most + "m", most + "m\n", strings.Repeat("m", 1<<20), strings.Repeat("m", 16*maxKey) + "\n"} {
 		code, stdout, stderr := program(strings.NewReader("first\n"+long), "-")
-		if code != 1 || stdout != "" || stderr != "heavyhitters: line 2 is longer than 4096 bytes\n" {
-			t.Errorf("a line of %d bytes: exit code %d, %q, %q", len(long), code, stdout, stderr)
-		}
+		clitest.Not(t, code != 1 || stdout != "" || stderr != "heavyhitters: line 2 is longer than 4096 bytes\n", "a line of %d bytes: exit code %d, %q, %q", len(long), code, stdout, stderr)
 	}
 }
 
@@ -192,9 +176,7 @@ func TestServers(t *testing.T) {
 	near(t, got, "a", 5000)
 	near(t, got, "b", 500)
 	_, stdout, _ := program(nil, "-servers", "4", "-top", "3")
-	if !strings.Contains(stdout, "Servers:    4, by TrimmedSum") {
-		t.Errorf("no word of the servers:\n%s", stdout)
-	}
+	clitest.Not(t, !strings.Contains(stdout, "Servers:    4, by TrimmedSum"), "no word of the servers:\n%s", stdout)
 }
 
 func TestUsage(t *testing.T) {
@@ -209,15 +191,11 @@ func TestUsage(t *testing.T) {
 func TestInputErrors(t *testing.T) {
 	for _, args := range [][]string{{filepath.Join(t.TempDir(), "absent")}, {t.TempDir()}} {
 		code, stdout, stderr := program(nil, args...)
-		if code != 1 || stdout != "" || strings.Count(stderr, "\n") != 1 {
-			t.Errorf("%q: exit code %d, %q, %q", args, code, stdout, stderr)
-		}
+		clitest.Not(t, code != 1 || stdout != "" || strings.Count(stderr, "\n") != 1, "%q: exit code %d, %q, %q", args, code, stdout, stderr)
 	}
 	trouble := iotest.ErrReader(errors.New("trouble"))
 	code, stdout, stderr := program(io.MultiReader(strings.NewReader(strings.Repeat("a\n", 1000)), trouble), "-")
-	if code != 1 || stdout != "" || stderr != "heavyhitters: trouble\n" {
-		t.Errorf("a failing read: exit code %d, %q, %q", code, stdout, stderr)
-	}
+	clitest.Not(t, code != 1 || stdout != "" || stderr != "heavyhitters: trouble\n", "a failing read: exit code %d, %q, %q", code, stdout, stderr)
 }
 
 // A key cannot disturb a terminal, or widen the table.

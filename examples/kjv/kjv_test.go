@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
 // The counts that the examples and their documentation rely on, and the text: the digest was
@@ -13,9 +15,7 @@ import (
 // line.
 func TestText(t *testing.T) {
 	text, err := Load()
-	if err != nil {
-		t.Fatal(err)
-	}
+	clitest.Not(t, err != nil, "%v", err)
 	digest := sha256.New()
 	verses, tokens, pairs, most := 0, 0, 0, 0
 	for verse := range text.Verses() {

@@ -16,6 +16,7 @@ import (
 	"github.com/dpsketch/dpsketch/examples/pipeline/dpbeam"
 	"github.com/dpsketch/dpsketch/threshold/groupby"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
@@ -47,13 +48,13 @@ func TestLongUsers(t *testing.T) {
 	p := groupby.Params{Epsilon: 1, Delta: 1e-6, Min: 0, Max: 1000}
 	file := filepath.Join(t.TempDir(), "release")
 	pipeline, s := beam.NewPipelineWithRoot()
-	beam.ParDo0(s, &keepFn{file}, clitest.Must(dpbeam.UserGroups(s, p, rows(s, o))))
+	beam.ParDo0(s, &keepFn{file}, cli.Must(dpbeam.UserGroups(s, p, rows(s, o))))
 	start := time.Now()
-	clitest.Check(execute(context.Background(), pipeline))
+	cli.OK(execute(context.Background(), pipeline))
 	took := time.Since(start)
-	encoded := clitest.Must(os.ReadFile(file))
+	encoded := cli.Must(os.ReadFile(file))
 	var g groupby.Groups[string]
-	clitest.Check(g.UnmarshalBinary(encoded))
+	cli.OK(g.UnmarshalBinary(encoded))
 
 	visits := make([][]row, o.users)
 	for shard := range o.shards {
@@ -62,7 +63,7 @@ func TestLongUsers(t *testing.T) {
 		}
 	}
 	start = time.Now()
-	single := clitest.Must(groupby.New[string](p))
+	single := cli.Must(groupby.New[string](p))
 	counts, sums := map[string]float64{}, map[string]float64{}
 	for _, user := range visits {
 		values := map[string]float64{}
@@ -78,14 +79,12 @@ func TestLongUsers(t *testing.T) {
 		}
 		single.AddUserValues(keys, given)
 	}
-	one := clitest.Must(single.Release())
+	one := cli.Must(single.Release())
 	t.Logf("%d rows of %d users over %d shards in %v, on one machine in %v; %d bytes", o.elements, o.users, o.shards,
 		took.Round(time.Second), time.Since(start).Round(time.Second), len(encoded))
 
-	if g.Params() != one.Params() || math.Abs(float64(g.Len()-one.Len())) > 0.1*float64(one.Len()) {
-		t.Errorf("%v; one machine: %v", &g, one)
-	}
-	plan := clitest.Must(p.Plan())
+	clitest.Not(t, g.Params() != one.Params() || math.Abs(float64(g.Len()-one.Len())) > 0.1*float64(one.Len()), "%v; one machine: %v", &g, one)
+	plan := cli.Must(p.Plan())
 	for name, groups := range map[string]*groupby.Groups[string]{"pipeline": &g, "one machine": one} {
 		square, most, missed := 0.0, 0.0, 0
 		for key, estimate := range groups.All() {
@@ -97,9 +96,7 @@ func TestLongUsers(t *testing.T) {
 		}
 		t.Logf("%s: threshold %.2f, %d keys, counts off by %.2f standard deviations of %.1f, at most by %.2f", name, plan.Threshold, groups.Len(),
 			math.Sqrt(square), plan.StdDev, most)
-		if math.Abs(square-1) > 0.4 || most > 8 || missed > 0 || groups.Len() < 300 {
-			t.Errorf("%s: mean square %v, at most %v, %d sums missed", name, square, most, missed)
-		}
+		clitest.Not(t, math.Abs(square-1) > 0.4 || most > 8 || missed > 0 || groups.Len() < 300, "%s: mean square %v, at most %v, %d sums missed", name, square, most, missed)
 	}
 }
 

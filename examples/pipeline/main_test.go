@@ -16,6 +16,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/noise/budget"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
@@ -36,14 +37,12 @@ var small = options{
 func TestLines(t *testing.T) {
 	o := small
 	o.input, o.journal = filepath.Join(t.TempDir(), "lines.txt"), filepath.Join(t.TempDir(), "journal")
-	clitest.Check(os.WriteFile(o.input, []byte(strings.Repeat("tea\ntea\n\nwater\n", 2000)), 0o600))
+	cli.OK(os.WriteFile(o.input, []byte(strings.Repeat("tea\ntea\n\nwater\n", 2000)), 0o600))
 	var out bytes.Buffer
-	clitest.Check(run(context.Background(), o, &out))
+	cli.OK(run(context.Background(), o, &out))
 	check := func(text string) {
 		t.Helper()
-		if !strings.Contains(text, "tea") || strings.Index(text, " tea") > strings.Index(text, " water") || !strings.Contains(text, "Distinct keys") {
-			t.Errorf("printed:\n%s", text)
-		}
+		clitest.Not(t, !strings.Contains(text, "tea") || strings.Index(text, " tea") > strings.Index(text, " water") || !strings.Contains(text, "Distinct keys"), "printed:\n%s", text)
 	}
 	check(out.String())
 	ledger, _, _ := strings.Cut(out.String(), "\n")
@@ -53,8 +52,8 @@ func TestLines(t *testing.T) {
 
 	out.Reset()
 	o.output = filepath.Join(t.TempDir(), "answer.txt")
-	clitest.Check(run(context.Background(), o, &out))
-	answer := clitest.Must(os.ReadFile(o.output))
+	cli.OK(run(context.Background(), o, &out))
+	answer := cli.Must(os.ReadFile(o.output))
 	check(string(answer))
 	if text := out.String(); !strings.HasPrefix(text, ledger+"\nJournal: run ") || strings.Count(text, "\n") != 3 || strings.Contains(text, "tea") {
 		t.Errorf("printed beside the file:\n%s", out.String())
@@ -72,11 +71,11 @@ func TestReturning(t *testing.T) {
 		for key := from; key < from+3000; key++ {
 			fmt.Fprintf(&lines, "key %d\nkey %d\n", key, key)
 		}
-		clitest.Check(os.WriteFile(file, []byte(lines.String()), 0o600))
+		cli.OK(os.WriteFile(file, []byte(lines.String()), 0o600))
 	}
 	o.confidence = 1 - 1e-9
 	var out bytes.Buffer
-	clitest.Check(run(context.Background(), o, &out))
+	cli.OK(run(context.Background(), o, &out))
 	var estimate, lo, hi float64
 	_, both, _ := strings.Cut(out.String(), "on both")
 	if n, _ := fmt.Sscanf(both, "%g between %g and %g", &estimate, &lo, &hi); n != 3 || lo > 1000 || hi < 1000 || !strings.HasPrefix(out.String(), "ε = 2 of 2") {
@@ -103,9 +102,9 @@ func TestUserLines(t *testing.T) {
 		fmt.Fprintf(&rows, "u%d\ttea\t4\nu%d\ttea\t2\nu%d\twater\t0\nu%d\tnothing\nu%d\ttea\tNaN\n", user, user, user/2, user, user)
 	}
 	rows.WriteString("no row\nu\tx\tno number\na\tb\t1\tc\n\n")
-	clitest.Check(os.WriteFile(o.input, []byte(rows.String()), 0o600))
+	cli.OK(os.WriteFile(o.input, []byte(rows.String()), 0o600))
 	var out bytes.Buffer
-	clitest.Check(run(context.Background(), o, &out))
+	cli.OK(run(context.Background(), o, &out))
 	ledger, rest, _ := strings.Cut(out.String(), "\n")
 	if want := "ε = 2 of 2 at δ = 1e-6, 1 release, for one user, added or removed"; ledger != want {
 		t.Errorf("ledger: %s", ledger)
@@ -118,9 +117,7 @@ func TestUserLines(t *testing.T) {
 			t.Fatalf("%v in %q:\n%s", err, lines[3+i], rest)
 		}
 	}
-	if strings.Contains(rest, "nothing") || users[0] < 2800 || users[0] > 3200 || mean[0] < 5 || mean[0] > 7 || users[1] < 1300 || users[1] > 1700 {
-		t.Errorf("printed:\n%s", rest)
-	}
+	clitest.Not(t, strings.Contains(rest, "nothing") || users[0] < 2800 || users[0] > 3200 || mean[0] < 5 || mean[0] > 7 || users[1] < 1300 || users[1] > 1700, "printed:\n%s", rest)
 }
 
 // With a list all of its keys come out, without δ, and no other.
@@ -134,10 +131,10 @@ func TestListedUsers(t *testing.T) {
 		fmt.Fprintf(&rows, "u%d\ttea\nu%d\twater\n", user, user)
 	}
 	for file, text := range map[string]string{o.input: rows.String(), o.list: "tea\nmilk\n"} {
-		clitest.Check(os.WriteFile(file, []byte(text), 0o600))
+		cli.OK(os.WriteFile(file, []byte(text), 0o600))
 	}
 	var out bytes.Buffer
-	clitest.Check(run(context.Background(), o, &out))
+	cli.OK(run(context.Background(), o, &out))
 	text := out.String()
 	if !strings.HasPrefix(text, "ε = 2 of 2 at δ = 0, 1 release, for one user") || !strings.Contains(text, "  1  tea ") || !strings.Contains(text, "  2  milk ") ||
 		strings.Contains(text, "water") {
@@ -159,9 +156,7 @@ func TestUsage(t *testing.T) {
 	all.Usage()
 	text := out.String()
 	own, beams := strings.Index(text, "-epsilon"), strings.Index(text, "-a_flag_of_beam")
-	if own < 0 || beams < own || strings.Count(text, "-epsilon") != 1 || strings.Index(text, "Flags of Apache Beam") < strings.Index(text, "-total-delta") {
-		t.Errorf("printed:\n%s", text)
-	}
+	clitest.Not(t, own < 0 || beams < own || strings.Count(text, "-epsilon") != 1 || strings.Index(text, "Flags of Apache Beam") < strings.Index(text, "-total-delta"), "printed:\n%s", text)
 }
 
 // The parts of the budget are the whole of it, for every share, and one answer alone has all of it.
@@ -170,15 +165,11 @@ func TestBudget(t *testing.T) {
 		o := small
 		o.share, o.relative = share, 0.5
 		r, err := o.releases()
-		if err != nil {
-			t.Fatalf("share %v: %v", share, err)
-		}
+		clitest.Not(t, err != nil, "share %v: %v", share, err)
 		if got := r.frequent.Epsilon + r.distinct.Epsilon; got < 2*(1-1e-15) || got > 2*(1+1e-15) || r.distinct.Epsilon != 2*share || r.frequent.Delta != o.delta {
 			t.Errorf("share %v: %v and %v", share, r.frequent, r.distinct)
 		}
-		if r.distinct.Seed.IsZero() {
-			t.Error("no Seed")
-		}
+		clitest.Not(t, r.distinct.Seed.IsZero(), "no Seed")
 	}
 	o := small
 	o.count, o.share = "frequent", -7 // not used
@@ -187,9 +178,7 @@ func TestBudget(t *testing.T) {
 	}
 	o.count = "distinct"
 	r, err := o.releases()
-	if err != nil || r.frequent != nil || r.distinct.Epsilon != 2 {
-		t.Fatalf("distinct keys alone: %v, %v", r, err)
-	}
+	clitest.Not(t, err != nil || r.frequent != nil || r.distinct.Epsilon != 2, "distinct keys alone: %v, %v", r, err)
 	if delta := r.ledger.Spent().DeltaAt(2); delta != 0 {
 		t.Errorf("a count of distinct keys took δ = %v", delta)
 	}
@@ -202,7 +191,7 @@ func TestFailedRun(t *testing.T) {
 	dir := t.TempDir()
 	o := small
 	o.input, o.journal, o.run, o.total = filepath.Join(dir, "lines.txt"), filepath.Join(dir, "journal"), "monday", 5
-	clitest.Check(os.WriteFile(o.input, []byte(strings.Repeat("tea\n", 2000)), 0o600))
+	cli.OK(os.WriteFile(o.input, []byte(strings.Repeat("tea\n", 2000)), 0o600))
 	for i, c := range []struct {
 		output, run   string
 		epsilon       float64
@@ -220,19 +209,15 @@ func TestFailedRun(t *testing.T) {
 		if text := out.String(); (err != nil) != c.failed || !strings.Contains(text, c.want) || strings.Contains(text, "An earlier attempt") != c.again || c.want == "" && text != "" {
 			t.Errorf("run %d: %v, printed:\n%s", i, err, text)
 		}
-		if c.want != "" && c.failed && !strings.Contains(err.Error(), "counts as released") {
-			t.Errorf("run %d: %v", i, err)
-		}
+		clitest.Not(t, c.want != "" && c.failed && !strings.Contains(err.Error(), "counts as released"), "run %d: %v", i, err)
 	}
-	l := clitest.Must(budget.OpenFile(o.journal, o.total, o.totalDelta, budget.Element(budget.AddRemove)))
+	l := cli.Must(budget.OpenFile(o.journal, o.total, o.totalDelta, budget.Element(budget.AddRemove)))
 	defer l.Close()
 	var names []string
 	for record := range l.All() {
 		names = append(names, record.Name)
 	}
-	if !slices.Equal(names, []string{"monday/1", "monday/2", "mon/1"}) {
-		t.Errorf("paid for: %q", names)
-	}
+	clitest.Not(t, !slices.Equal(names, []string{"monday/1", "monday/2", "mon/1"}), "paid for: %q", names)
 }
 
 // A wrong flag is an error before there is a pipeline: nothing is printed.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/arete"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
@@ -17,17 +18,15 @@ import (
 func TestNegativeSumsThroughTheVDAF(t *testing.T) {
 	negative := 0
 	for range 200 {
-		v := clitest.Must(release([]uint64{0, 0, 0}))
+		v := cli.Must(release([]uint64{0, 0, 0}))
 		if x := v.Estimate(); x < -1200 || x > 1200 {
 			t.Fatalf("a sum of %v", x)
 		} else if x < 0 {
 			negative++
 		}
 	}
-	if negative < 10 {
-		t.Errorf("%d of 200 sums are negative", negative)
-	}
-	v := clitest.Must(release([]uint64{10, 3, 7}))
+	clitest.Not(t, negative < 10, "%d of 200 sums are negative", negative)
+	v := cli.Must(release([]uint64{10, 3, 7}))
 	if lo, hi := v.Interval(1 - 1e-12); !(lo <= 20 && 20 <= hi) {
 		t.Errorf("20 is not in [%v, %v]", lo, hi)
 	}
@@ -42,28 +41,26 @@ func TestNegativeSumsThroughTheVDAF(t *testing.T) {
 // With noise that is known, the sum through the VDAF is exact: −5 is −5. So it is not with words
 // modulo 2⁶⁴, of which the field refuses the small negative ones.
 func TestKnownNoise(t *testing.T) {
-	vdaf := clitest.Must(sum.New(aggregators, most, []byte("test")))
+	vdaf := cli.Must(sum.New(aggregators, most, []byte("test")))
 	share := func(p arete.Params) *arete.Share {
-		m := clitest.Must(arete.New(p))
-		s := clitest.Must(m.Share(aggregators, 1))
+		m := cli.Must(arete.New(p))
+		s := cli.Must(m.Share(aggregators, 1))
 		return s
 	}
 	total := func(words ...uint64) uint64 {
 		totals := []sum.AggShare{vdaf.AggregateInit(), vdaf.AggregateInit()}
 		for _, x := range []uint64{1, 2, 3} {
-			clitest.Check(report(vdaf, new(sum.VerifyKey), totals, x))
+			cli.OK(report(vdaf, new(sum.VerifyKey), totals, x))
 		}
 		for i, word := range words {
-			clitest.Check(addNoise(vdaf, &totals[i], word))
+			cli.OK(addNoise(vdaf, &totals[i], word))
 		}
-		n := clitest.Must(vdaf.Unshard(totals, 3))
+		n := cli.Must(vdaf.Unshard(totals, 3))
 		return *n
 	}
 	word := total(prime-7, prime-4) // 6 − 7 − 4
 	v, err := share(params()).Sum(int64(word), aggregators)
-	if err != nil || v.Estimate() != -5 {
-		t.Errorf("%v %v", v, err)
-	}
+	clitest.Not(t, err != nil || v.Estimate() != -5, "%v %v", v, err)
 	plain := params()
 	plain.Modulus = 0
 	if v, err = share(plain).Sum(int64(word), aggregators); err != nil || v.Estimate() != -4294967300 {

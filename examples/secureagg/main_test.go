@@ -22,7 +22,7 @@ func TestRelease(t *testing.T) {
 	clitest.Seed(t)
 	for _, drops := range []int{0, 10} {
 		opts := options{epsilon: 6, parties: 100, missing: 10, drops: drops, rounds: 4}
-		r := clitest.Must(simulate(opts))
+		r := cli.Must(simulate(opts))
 		// A sum of 90 or 100 uniform numbers has a deviation of 2.9 at most: it is within 9 of
 		// these but for 1e-18.
 		if half := float64(opts.parties-drops) / 2; !(math.Abs(r.truth-half) < 27) {
@@ -64,12 +64,8 @@ func TestBrokenOutput(t *testing.T) {
 // mean squared).
 func TestErrors(t *testing.T) {
 	clitest.Seed(t)
-	r := clitest.Must(simulate(options{epsilon: 6, parties: 60, missing: 6, drops: 0, rounds: 2000}))
+	r := cli.Must(simulate(options{epsilon: 6, parties: 60, missing: 6, drops: 0, rounds: 2000}))
 	ours, laplace, local := r.errors[0], r.errors[1], r.errors[2]
-	if !(ours < 0.7*laplace && laplace < 0.3*local) {
-		t.Errorf("mean absolute errors %v", r.errors)
-	}
-	if ours > 1.5*r.theory[0] || laplace > 1.3*r.theory[1] || local > 1.3*r.theory[2] {
-		t.Errorf("mean absolute errors %v, theory %v", r.errors, r.theory)
-	}
+	clitest.Not(t, !(ours < 0.7*laplace && laplace < 0.3*local), "mean absolute errors %v", r.errors)
+	clitest.Not(t, ours > 1.5*r.theory[0] || laplace > 1.3*r.theory[1] || local > 1.3*r.theory[2], "mean absolute errors %v, theory %v", r.errors, r.theory)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
@@ -38,14 +39,14 @@ func TestDuckDBTypes(t *testing.T) {
 // duck runs statements in a database in memory, and returns what the last one gives.
 func duck[T any](t *testing.T, statements ...string) (x T) {
 	t.Helper()
-	db := clitest.Must(sql.Open("duckdb", ""))
+	db := cli.Must(sql.Open("duckdb", ""))
 	defer db.Close()
 	db.SetMaxOpenConns(1)
 	for i, s := range statements {
 		if i < len(statements)-1 {
-			clitest.Must(db.Exec(s))
+			cli.Must(db.Exec(s))
 		} else {
-			clitest.Check(db.QueryRow(s).Scan(&x))
+			cli.OK(db.QueryRow(s).Scan(&x))
 		}
 	}
 	return x
@@ -66,18 +67,14 @@ func TestParquet(t *testing.T) {
 	s.args = append(s.args, "-journal", s.path+".journal")
 	// 4 rows of 0 or 2 for each of 250 users
 	code, out, errs := s.run("-value", "price", "-max", "16")
-	if code != 0 || !strings.Contains(out, "Released: 1 keys") {
-		t.Fatalf("exit code %d: %s%s", code, errs, out)
-	}
+	clitest.Not(t, code != 0 || !strings.Contains(out, "Released: 1 keys"), "exit code %d: %s%s", code, errs, out)
 	_, line, _ := strings.Cut(strings.ReplaceAll(out, "–", " "), "\n  tea ")
 	var users, low, high, sum, sumLow, sumHigh float64
 	if _, err := fmt.Sscan(line, &users, &low, &high, &sum, &sumLow, &sumHigh); err != nil || !(low <= 250 && 250 <= high && high-low < 200 && sumLow <= 1000 && 1000 <= sumHigh && sumHigh-sumLow < 2000) {
 		t.Errorf("%v:\n%s", err, out)
 	}
 	code, out, errs = s.run("-key", "day", "-back", "2026-01-30,2026-01-31")
-	if code != 0 || !strings.Contains(out, "with both") {
-		t.Errorf("exit code %d: %s%s", code, errs, out)
-	}
+	clitest.Not(t, code != 0 || !strings.Contains(out, "with both"), "exit code %d: %s%s", code, errs, out)
 	if code, _, errs = s.run("-key", "page", "-value", "day"); code != 2 || !strings.Contains(errs, "DATE") || s.spent() != 2 {
 		t.Errorf("exit code %d, %d releases: %s", code, s.spent(), errs)
 	}

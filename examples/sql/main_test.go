@@ -34,9 +34,7 @@ func TestUsage(t *testing.T) {
 		{"-rows", "10", "-epsilon", "0"}, {"-rows", "10", "-delta", "1"}, {"-rows", "10", "-total", "-1"}, {"-rows", "10", "-total-delta", "1"},
 	})
 	for _, driver := range []string{"sqlite", "postgres"} {
-		if !slices.Contains(sql.Drivers(), driver) {
-			t.Errorf("there is no driver %s", driver)
-		}
+		clitest.Not(t, !slices.Contains(sql.Drivers(), driver), "there is no driver %s", driver)
 	}
 }
 
@@ -45,13 +43,9 @@ func TestLevels(t *testing.T) {
 	out := clitest.Output(t, new(options), []string{"-rows", "100123", "-epsilon", "8", "-top", "3", "-value", "seconds", "-levels", ".5,.9"}, []string{"p50", "p90"})
 	rows := lines(t, out, "/page/", 11, 6)
 	for _, x := range rows {
-		if !(x[1] <= x[0] && x[0] <= x[2] && x[4] <= x[3] && x[3] <= x[5] && x[0] < x[3] && x[0] > 5 && x[3] < 200) {
-			t.Errorf("%v", x)
-		}
+		clitest.Not(t, !(x[1] <= x[0] && x[0] <= x[2] && x[4] <= x[3] && x[3] <= x[5] && x[0] < x[3] && x[0] > 5 && x[3] < 200), "%v", x)
 	}
-	if len(rows) != 3 {
-		t.Errorf("%d rows:\n%s", len(rows), out)
-	}
+	clitest.Not(t, len(rows) != 3, "%d rows:\n%s", len(rows), out)
 }
 
 // lines returns the last n numbers of the lines that have a text and so many fields.
@@ -64,7 +58,7 @@ func lines(t *testing.T, out, text string, fields, n int) (rows [][]float64) {
 		}
 		x := make([]float64, n)
 		for i, word := range words[fields-n:] {
-			x[i] = clitest.Must(strconv.ParseFloat(word, 64))
+			x[i] = cli.Must(strconv.ParseFloat(word, 64))
 		}
 		rows = append(rows, x)
 	}
@@ -95,9 +89,7 @@ func TestMadeDatabase(t *testing.T) {
 			t.Errorf("%v", x)
 		}
 	}
-	if len(rows) != 10 {
-		t.Errorf("%d rows with sums", len(rows))
-	}
+	clitest.Not(t, len(rows) != 10, "%d rows with sums", len(rows))
 	// Without a range it is learned, for large sums and small ones.
 	learned := clitest.Output(t, new(options), []string{"-rows", "100123", "-epsilon", "8", "-top", "3", "-value", "revenue"}, []string{"The range of revenue was learned."})
 	rows = lines(t, learned, "/page/", 9, 4)
@@ -106,9 +98,7 @@ func TestMadeDatabase(t *testing.T) {
 			t.Errorf("%v", x)
 		}
 	}
-	if len(rows) != 3 {
-		t.Errorf("%d rows with sums that were learned", len(rows))
-	}
+	clitest.Not(t, len(rows) != 3, "%d rows with sums that were learned", len(rows))
 	clitest.Output(t, new(options), []string{"-rows", "5000", "-value", "revenue"}, []string{"Nothing was learned of the range of revenue"})
 	clitest.BrokenOutput(t, new(options), "-rows", "100")
 	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
@@ -130,9 +120,7 @@ func TestBack(t *testing.T) {
 			}
 		}
 	}
-	if rows != 4 {
-		t.Errorf("%d rows:\n%s", rows, out)
-	}
+	clitest.Not(t, rows != 4, "%d rows:\n%s", rows, out)
 }
 
 // shop makes a database with a table, and columns of it, of names that try to be SQL.
@@ -213,7 +201,7 @@ func TestUsersAreThoseOfTheDatabase(t *testing.T) {
 	s := newShop(t)
 	q := query{driver: "sqlite", table: wickedTable, user: wickedUser, key: wickedKey, value: "price"}
 	users, rows, sum := map[int64]bool{}, 0, 0.0
-	left := clitest.Must(newUnread(&groupby.Params{Epsilon: 1}))
+	left := cli.Must(newUnread(&groupby.Params{Epsilon: 1}))
 	add := func(user int64, _ string, value float64) {
 		users[user] = true
 		rows++
@@ -233,9 +221,7 @@ func TestUsersAreThoseOfTheDatabase(t *testing.T) {
 	}
 	q.value = "price"
 	truth, err := q.truth(s.open())
-	if err != nil || truth["tea"] != (total{400, 4800}) || truth["cake"] != (total{200, 2000}) || truth["bread"].users != 40 || len(truth) != 3 {
-		t.Errorf("%v: %v", truth, err)
-	}
+	clitest.Not(t, err != nil || truth["tea"] != (total{400, 4800}) || truth["cake"] != (total{200, 2000}) || truth["bread"].users != 40 || len(truth) != 3, "%v: %v", truth, err)
 }
 
 // A database of one's own: no truth is printed, and the counts and sums are near it.
@@ -357,17 +343,17 @@ func TestBudgetIsSpent(t *testing.T) {
 func TestJournal(t *testing.T) {
 	s := newShop(t)
 	unit := budget.User(0, budget.AddRemove)
-	l := clitest.Must(openJournal(s.path+".journal", 10, 1e-5, unit))
+	l := cli.Must(openJournal(s.path+".journal", 10, 1e-5, unit))
 	if runtime.GOOS != "windows" {
 		if code, _, errs := s.run(); code != 1 || !strings.Contains(errs, "in use by process") {
 			t.Errorf("exit code %d: %s", code, errs)
 		}
 	}
-	clitest.Check(l.Close())
+	cli.OK(l.Close())
 	if _, err := openJournal(s.path+".journal", 10, 1e-5, budget.User(5, budget.AddRemove)); err == nil {
 		t.Error("the journal protects somebody else")
 	}
-	clitest.Check(os.WriteFile(s.path+".journal", []byte("0 ledger v1\n"), 0o600))
+	cli.OK(os.WriteFile(s.path+".journal", []byte("0 ledger v1\n"), 0o600))
 	if code, out, errs := s.run(); code != 1 || out != "" || !strings.Contains(errs, "damaged") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
@@ -57,7 +58,7 @@ var postgresTypes = engine{driver: "postgres", setup: "CREATE TYPE taste AS ENUM
 // is refused before anything is spent.
 func (e engine) test(t *testing.T, dsn func() string) {
 	with := func(work func(db *sql.DB)) {
-		db := clitest.Must(sql.Open(e.driver, dsn()))
+		db := cli.Must(sql.Open(e.driver, dsn()))
 		defer db.Close() // DuckDB has a file once
 		work(db)
 	}
@@ -92,15 +93,11 @@ func (e engine) test(t *testing.T, dsn func() string) {
 			q.key, q.value = "x", ""
 			keys, days := map[string]int{}, map[string]int{}
 			err = q.read(db, func(_ int64, key string, _ float64) { keys[key]++ }, nil)
-			if (c.key == "") != (err != nil) || err == nil && !maps.Equal(keys, map[string]int{c.key: 400}) {
-				t.Errorf("%s %s: keys %v, want %q: %v", e.driver, c.declared, keys, c.key, err)
-			}
+			clitest.Not(t, (c.key == "") != (err != nil) || err == nil && !maps.Equal(keys, map[string]int{c.key: 400}), "%s %s: keys %v, want %q: %v", e.driver, c.declared, keys, c.key, err)
 			if text, err := q.schema(db); err == nil {
 				var user, key string
 				err = each(db, q.users(text), func() error { days[key]++; return nil }, &user, &key)
-				if err != nil || !maps.Equal(days, keys) {
-					t.Errorf("%s %s: with -back %v, with -key %v: %v", e.driver, c.declared, days, keys, err)
-				}
+				clitest.Not(t, err != nil || !maps.Equal(days, keys), "%s %s: with -back %v, with -key %v: %v", e.driver, c.declared, days, keys, err)
 			}
 		}
 	})
@@ -147,9 +144,7 @@ func TestTypesAreMany(t *testing.T) {
 		for _, c := range e.types {
 			names[c.declared] = true
 		}
-		if len(names) < 20 {
-			t.Errorf("%s: %d types", e.driver, len(names))
-		}
+		clitest.Not(t, len(names) < 20, "%s: %d types", e.driver, len(names))
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 )
 
 // flaws are edits that break the protocol, each of which a test must notice.
@@ -37,17 +37,17 @@ func TestFlaws(t *testing.T) {
 	}
 	for _, flaw := range flaws {
 		t.Run(flaw.what, func(t *testing.T) {
-			data := clitest.Must(os.ReadFile(flaw.file))
+			data := cli.Must(os.ReadFile(flaw.file))
 			text := string(data)
 			if strings.Count(text, flaw.old) != 1 {
 				t.Fatalf("%q stands %d times in %s", flaw.old, strings.Count(text, flaw.old), flaw.file)
 			}
 			folder := t.TempDir()
 			edited, overlay := filepath.Join(folder, flaw.file), filepath.Join(folder, "overlay.json")
-			path := clitest.Must(filepath.Abs(flaw.file))
+			path := cli.Must(filepath.Abs(flaw.file))
 			list, _ := json.Marshal(map[string]any{"Replace": map[string]string{path: edited}})
 			for name, data := range map[string][]byte{edited: []byte(strings.Replace(text, flaw.old, flaw.new, 1)), overlay: list} {
-				clitest.Check(os.WriteFile(name, data, 0o600))
+				cli.OK(os.WriteFile(name, data, 0o600))
 			}
 			out, err := exec.Command("go", "test", "-short", "-vet=off", "-failfast", "-overlay", overlay, "-run", "^"+flaw.test+"$", ".").CombinedOutput()
 			switch {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/noise/budget"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
@@ -22,7 +23,7 @@ var background = context.Background()
 // memory returns an empty database.
 func memory(t *testing.T) *sql.DB {
 	t.Helper()
-	db := clitest.Must(sql.Open("sqlite", ":memory:"))
+	db := cli.Must(sql.Open("sqlite", ":memory:"))
 	db.SetMaxOpenConns(1) // each connection is another database
 	t.Cleanup(func() { db.Close() })
 	return db
@@ -31,7 +32,7 @@ func memory(t *testing.T) *sql.DB {
 // create makes a budget.
 func create(t *testing.T, db *sql.DB, x terms) {
 	t.Helper()
-	clitest.Check(Create(background, db, "test", x.epsilon, x.delta, x.unit, x.rule))
+	cli.OK(Create(background, db, "test", x.epsilon, x.delta, x.unit, x.rule))
 }
 
 var errWire = errors.New("the connection broke")
@@ -247,9 +248,7 @@ func TestInterleavings(t *testing.T) {
 					w.close(p)
 				}
 				s := w.check()
-				if len(s.Leases) > w.crashes {
-					t.Errorf("%d leases are lost after %d crashes", len(s.Leases), w.crashes)
-				}
+				clitest.Not(t, len(s.Leases) > w.crashes, "%d leases are lost after %d crashes", len(s.Leases), w.crashes)
 				if settled := w.settledSum(s); settled > w.sum+w.doubled+w.tolerance() {
 					t.Errorf("%v is settled, and %v was made, %v perhaps", settled, w.sum, w.doubled)
 				}
@@ -260,9 +259,7 @@ func TestInterleavings(t *testing.T) {
 			})
 		}
 		t.Logf("%s: %d of %d budgets ended, %d leases lost", x.rule, refused, seeds, lost)
-		if refused < int(seeds)/4 || lost == 0 {
-			t.Error("the worlds are too quiet to show anything")
-		}
+		clitest.Not(t, refused < int(seeds)/4 || lost == 0, "the worlds are too quiet to show anything")
 	}
 }
 
@@ -278,11 +275,11 @@ func TestNobodyElseReturnsALease(t *testing.T) {
 	spend := func(n int) {
 		t.Helper()
 		for range n {
-			clitest.Check(server.Spend(background, each))
+			cli.OK(server.Spend(background, each))
 		}
 	}
 	spend(50)
-	s := clitest.Must(b.Status(background))
+	s := cli.Must(b.Status(background))
 	lease := s.Leases[0]
 	for _, token := range []string{lease.ID, lease.ID + "-", lease.ID + "-" + lease.Proof, lease.ID + "-" + lease.ID} {
 		if err := b.Return(background, token, each); !errors.Is(err, ErrHolder) {
@@ -290,13 +287,13 @@ func TestNobodyElseReturnsALease(t *testing.T) {
 		}
 	}
 	spend(150)
-	after := clitest.Must(b.Status(background))
+	after := cli.Must(b.Status(background))
 	if len(after.Leases) != 1 || after.Leases[0].ID != lease.ID || after.Spent+after.Leased < 200./900 {
 		t.Errorf("200 releases of a 900th, and the row says %v and %v", after.Spent, after.Leased)
 	}
-	clitest.Check(b.WriteOff(background, lease.ID))
+	cli.OK(b.WriteOff(background, lease.ID))
 	spend(20)
-	clitest.Check(server.Close(background))
+	cli.OK(server.Close(background))
 	if s, err := b.Status(background); err != nil || len(s.Leases) != 0 || math.Abs(s.Spent-0.25) > 1e-6 {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -315,34 +312,30 @@ func TestReturns(t *testing.T) {
 		t.Fatal(most, err)
 	}
 	second := NewServer(b, 0.25, "second")
-	clitest.Check(second.Spend(background, part))
+	cli.OK(second.Spend(background, part))
 	status := func() Status {
 		t.Helper()
-		s := clitest.Must(b.Status(background))
+		s := cli.Must(b.Status(background))
 		return s
 	}
 	s := status()
-	if len(s.Leases) != 2 || s.Leases[0].Holder != "first" || math.Abs(s.Free-0.5) > 1e-6 || math.Abs(s.Leased-0.5) > 1e-6 || s.Spent != 0 {
-		t.Fatalf("%+v", s)
-	}
+	clitest.Not(t, len(s.Leases) != 2 || s.Leases[0].Holder != "first" || math.Abs(s.Free-0.5) > 1e-6 || math.Abs(s.Leased-0.5) > 1e-6 || s.Spent != 0, "%+v", s)
 	lease := s.Leases[0].ID
 	if err := b.Return(background, token, budget.GDP(whole.Remaining().Mu(), unit)); !errors.Is(err, budget.ErrBudget) {
 		t.Errorf("more is said to be spent than was leased: %v", err)
 	}
-	clitest.Check(b.Return(background, token, part))
+	cli.OK(b.Return(background, token, part))
 	for _, err := range []error{b.Return(background, token, part), b.WriteOff(background, lease), b.Return(background, "x", part)} {
-		if !errors.Is(err, ErrReturned) {
-			t.Errorf("returned again: %v", err)
-		}
+		clitest.Not(t, !errors.Is(err, ErrReturned), "returned again: %v", err)
 	}
 	if s = status(); len(s.Leases) != 1 || math.Abs(s.Spent-1./9) > 1e-6 || math.Abs(s.Free-1+1./9+0.25) > 1e-6 {
 		t.Errorf("%+v", s)
 	}
-	clitest.Check(b.WriteOff(background, s.Leases[0].ID))
+	cli.OK(b.WriteOff(background, s.Leases[0].ID))
 	if err := second.Spend(background, part); err != nil { // within what was written off
 		t.Fatal(err)
 	}
-	clitest.Check(second.Close(background))
+	cli.OK(second.Close(background))
 	if s = status(); len(s.Leases) != 0 || math.Abs(s.Spent-1./9-0.25) > 1e-6 {
 		t.Errorf("%+v", s)
 	}
@@ -356,10 +349,10 @@ func TestOldCopy(t *testing.T) {
 	db := memory(t)
 	create(t, db, wholes[0])
 	b := Open(db, "test")
-	old := clitest.Must(b.read(background))
+	old := cli.Must(b.read(background))
 	g := budget.GDP(1e-3, unit)
-	clitest.Check(b.Spend(background, g))
-	clitest.Must(db.Exec("UPDATE dp_budgets SET version = $1, ledger = $2, leases = $3", old.version, old.ledger, old.leases))
+	cli.OK(b.Spend(background, g))
+	cli.Must(db.Exec("UPDATE dp_budgets SET version = $1, ledger = $2, leases = $3", old.version, old.ledger, old.leases))
 	if err := b.Spend(background, g); err == nil {
 		t.Error("the process spends from an old copy")
 	}
@@ -377,7 +370,7 @@ func TestOldCopy(t *testing.T) {
 	if err := Open(db, "other").Spend(background, g); !errors.Is(err, sql.ErrNoRows) {
 		t.Errorf("a budget that is not there: %v", err)
 	}
-	clitest.Must(db.Exec("UPDATE dp_budgets SET leases = '[{}]'"))
+	cli.Must(db.Exec("UPDATE dp_budgets SET leases = '[{}]'"))
 	if err := Open(db, "test").Spend(background, g); err == nil {
 		t.Error("a damaged row is spent from")
 	}
@@ -406,7 +399,7 @@ func TestRelease(t *testing.T) {
 			t.Errorf("%d, %v", n, err)
 		}
 	}
-	clitest.Check(s.Close(background))
+	cli.OK(s.Close(background))
 	if status, err := Open(db, "test").Status(background); err != nil || math.Abs(status.Settled.Spent().Mu()-1e-3) > 1e-15 {
 		t.Errorf("%v, %v", status.Settled, err)
 	}

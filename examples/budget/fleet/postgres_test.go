@@ -19,6 +19,7 @@ import (
 
 	_ "github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
@@ -37,7 +38,7 @@ func postgres(t testing.TB) string {
 // connect opens a database until the test ends.
 func connect(t testing.TB, driver, dsn string) *sql.DB {
 	t.Helper()
-	db := clitest.Must(sql.Open(driver, dsn))
+	db := cli.Must(sql.Open(driver, dsn))
 	t.Cleanup(func() { db.Close() })
 	return db
 }
@@ -128,8 +129,8 @@ func TestPostgres(t *testing.T) {
 		p := exec.Command(os.Args[0])
 		p.Env = append(os.Environ(), "FLEET_CHILD="+dsn+" "+paths[len(paths)-1])
 		p.Stderr = os.Stderr
-		in := clitest.Must(p.StdinPipe())
-		clitest.Check(p.Start())
+		in := cli.Must(p.StdinPipe())
+		cli.OK(p.Start())
 		t.Cleanup(func() { _ = p.Process.Kill() })
 		return running{p, in}
 	}
@@ -154,7 +155,7 @@ func TestPostgres(t *testing.T) {
 		_ = all[i].Wait()
 		all[i] = start()
 	}
-	midway := clitest.Must(Open(db, "test").Status(context.Background()))
+	midway := cli.Must(Open(db, "test").Status(context.Background()))
 	for i, p := range all { // one is asked to end, the others go on until nothing is left
 		if i == 0 {
 			p.in.Close()
@@ -170,12 +171,10 @@ func TestPostgres(t *testing.T) {
 		if errors.Is(err, os.ErrNotExist) {
 			continue // killed before
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		clitest.Not(t, err != nil, "%v", err)
 		lines := bufio.NewScanner(file)
 		for lines.Scan() {
-			mu := clitest.Must(strconv.ParseFloat(lines.Text(), 64))
+			mu := cli.Must(strconv.ParseFloat(lines.Text(), 64))
 			if err := made.Spend(budget.GDP(mu, unit)); err != nil {
 				t.Fatalf("above the budget: %v", err)
 			}
@@ -183,24 +182,18 @@ func TestPostgres(t *testing.T) {
 		}
 		file.Close()
 	}
-	s := clitest.Must(Open(db, "test").Status(context.Background()))
+	s := cli.Must(Open(db, "test").Status(context.Background()))
 	used := 1 - wholes[0].share(made)
 	t.Logf("%d releases by %d processes, %d killed, %d connections cut; %d leases lost; used %.5f, settled %.5f, leased %.5f, free %.5f (%.2f when the kills ended), version %d",
 		count, len(paths), killed, cut, len(s.Leases), used, s.Spent, s.Leased, s.Free, midway.Free, s.Version)
-	if len(s.Leases) > killed {
-		t.Errorf("%d leases are lost after %d kills", len(s.Leases), killed)
-	}
-	if midway.Free < 0.05 {
-		t.Error("nothing was left when the kills ended: they did not hit what they should")
-	}
+	clitest.Not(t, len(s.Leases) > killed, "%d leases are lost after %d kills", len(s.Leases), killed)
+	clitest.Not(t, midway.Free < 0.05, "nothing was left when the kills ended: they did not hit what they should")
 	// A release that was booked alone when its process was killed or its connection cut was not
 	// made, and is no larger than three leases; the last process ended when one did not fit.
 	if lost := float64(len(s.Leases)+3*(cut+killed+1)) / leases; used < 1-lost {
 		t.Errorf("%v of the budget is used, want at least %v", used, 1-lost)
 	}
-	if s.Spent+1e-9 < used-s.Leased {
-		t.Errorf("%v is booked, and %v was used", s.Spent+s.Leased, used)
-	}
+	clitest.Not(t, s.Spent+1e-9 < used-s.Leased, "%v is booked, and %v was used", s.Spent+s.Leased, used)
 }
 
 // What a release costs within leases of k releases, and with a change of the row for each.
@@ -208,7 +201,7 @@ func BenchmarkSpend(b *testing.B) {
 	file := filepath.Join(b.TempDir(), "budget.db")
 	for _, c := range []struct{ name, driver, dsn string }{{"postgres", "pgx", postgres(b)}, {"sqlite", "sqlite", "file:" + file + "?_pragma=busy_timeout(10000)&_pragma=journal_mode(wal)&_pragma=synchronous(full)"}} {
 		db := connect(b, c.driver, c.dsn)
-		clitest.Check(Create(context.Background(), db, "bench", 1, 1e-6, unit, "mu"))
+		cli.OK(Create(context.Background(), db, "bench", 1, 1e-6, unit, "mu"))
 		whole, _ := wholes[0].ledger()
 		const all = 1 << 24 // releases of the whole
 		g := budget.GDP(whole.Remaining().Mu()/math.Sqrt(all), unit)
@@ -236,7 +229,7 @@ func BenchmarkSpend(b *testing.B) {
 						}()
 					}
 					for range workers {
-						clitest.Check(<-errs)
+						cli.OK(<-errs)
 					}
 				})
 			}

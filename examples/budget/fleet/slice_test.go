@@ -10,6 +10,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/noise/budget"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
@@ -36,15 +37,13 @@ func TestSlicesAddUp(t *testing.T) {
 	for _, whole := range wholes {
 		for _, n := range []int{1, 2, 3, 7, 97, 1000, 1e9} {
 			t.Run(fmt.Sprint(whole.epsilon, whole.delta, whole.rule, n), func(t *testing.T) {
-				booked := clitest.Must(whole.ledger())
+				booked := cli.Must(whole.ledger())
 				made, _ := whole.ledger()
 				slice, book, err := whole.slice(1 / float64(n))
-				if err != nil {
-					t.Fatal(err)
-				}
+				clitest.Not(t, err != nil, "%v", err)
 				fresh, _ := slice.MarshalBinary()
 				for range min(n, 1000) {
-					clitest.Check(booked.Spend(book))
+					cli.OK(booked.Spend(book))
 				}
 				if left := whole.share(booked); left > 1e-8 && n <= 1000 {
 					t.Errorf("%g of the whole is left", left)
@@ -54,7 +53,7 @@ func TestSlicesAddUp(t *testing.T) {
 					t.Errorf("δ = %v is booked for escapes", book.Delta())
 				}
 				for i := range min(n, 10) {
-					clitest.Check(slice.UnmarshalBinary(fresh))
+					cli.OK(slice.UnmarshalBinary(fresh))
 					sum := new(big.Rat)
 					spend := func(g budget.Guarantee) bool {
 						if slice.Spend(g) != nil {

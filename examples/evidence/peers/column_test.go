@@ -14,6 +14,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/elliptical/column"
 	"github.com/dpsketch/dpsketch/examples/internal/cli"
+	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 	"github.com/dpsketch/dpsketch/plan"
 )
 
@@ -120,9 +121,7 @@ func TestColumnMeans(t *testing.T) {
 					return aggregated(cli.Must(dpagg.NewBoundedVariance(&dpagg.BoundedVarianceOptions{Epsilon: 1, Delta: delta, Noise: kind, MaxPartitionsContributed: 1, MaxContributionsPerPartition: 1, Lower: d.min, Upper: d.max})), d.values)
 				})
 			t.Logf("%-11s δ = %v, error over Google's: mean %.3f, variance %.3f", d.name, delta, ofMean, ofVariance)
-			if !(ofMean <= most[0]*1.06 && ofVariance <= most[1]*1.06) {
-				t.Errorf("%s: errors over Google's %.3f and %.3f", d.name, ofMean, ofVariance)
-			}
+			clitest.Not(t, !(ofMean <= most[0]*1.06 && ofVariance <= most[1]*1.06), "%s: errors over Google's %.3f and %.3f", d.name, ofMean, ofVariance)
 		}
 	}
 }

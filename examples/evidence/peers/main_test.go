@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dpsketch/dpsketch/examples/internal/cli"
+	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
 // small is enough for every answer to be far from what it would be for the wrong work. The times of
@@ -31,9 +32,7 @@ func TestRun(t *testing.T) {
 		"SJLT s = 1, AddDense", "SJLT s = 8, AddDense", "SRHT, AddDense and Release", "SJLT s = 1, AddSparse ", "SJLT s = 8, AddSparse ",
 		"sum of 2000 rows of 8", "mean of 2000 rows of 8", "mean of 16000 rows of 20 ones in 800",
 	} {
-		if !strings.Contains(out.String(), work) {
-			t.Errorf("no line for %q:\n%s", work, &out)
-		}
+		clitest.Not(t, !strings.Contains(out.String(), work), "no line for %q:\n%s", work, &out)
 	}
 }
 
@@ -99,7 +98,5 @@ func TestBench(t *testing.T) {
 			t.Errorf("bench.txt lacks %s", name)
 		}
 	}
-	if found < 20 {
-		t.Errorf("%d benchmarks", found)
-	}
+	clitest.Not(t, found < 20, "%d benchmarks", found)
 }

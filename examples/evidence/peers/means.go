@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/differential-privacy/go/v3/dpagg"
 	google "github.com/google/differential-privacy/go/v3/noise"
+	"gonum.org/v1/gonum/floats"
 
 	"github.com/dpsketch/dpsketch/elliptical"
 	"github.com/dpsketch/dpsketch/examples/internal/cli"
@@ -135,8 +136,8 @@ func means(n, columns int) []comparison {
 			d := float64(columns)
 			// Google's library takes half of the budget for a sum and half for the number of rows.
 			sigma := google.SigmaForGaussian(int64(columns), 1, epsilon/2., delta/2) * math.Hypot(most, centre) / float64(n)
-			return errors.Join(near("plan", total(mean.Values())/d, centre, sure*math.Sqrt(squares(mean.StdDevs())+sampling)/d),
-				near("Google", total(values)/d, centre, sure*math.Sqrt(sigma*sigma*d+sampling)/d))
+			return errors.Join(near("plan", floats.Sum(mean.Values())/d, centre, sure*math.Hypot(floats.Norm(mean.StdDevs(), 2), math.Sqrt(sampling))/d),
+				near("Google", floats.Sum(values)/d, centre, sure*math.Sqrt(sigma*sigma*d+sampling)/d))
 		},
 	}}
 }
@@ -172,10 +173,10 @@ func sparseMeans(n, columns int) []comparison {
 			mean, values := ours(), theirs()
 			// Errors of columns may add up. Clipping takes 1 − γ of an average row, and the
 			// division by γ gives as much to those that were not clipped.
-			tolerance := first*(1-mean.Spent().Gamma)/mean.Spent().Gamma + sure*total(mean.StdDevs()[:first])
+			tolerance := first*(1-mean.Spent().Gamma)/mean.Spent().Gamma + sure*floats.Sum(mean.StdDevs()[:first])
 			sigma := google.SigmaForGaussian(ones, 1, epsilon, delta) / float64(n)
-			return errors.Join(near("plan", total(mean.Values()[:first]), truth, tolerance),
-				near("Google", total(values[:first]), truth, sure*sigma*math.Sqrt(first)))
+			return errors.Join(near("plan", floats.Sum(mean.Values()[:first]), truth, tolerance),
+				near("Google", floats.Sum(values[:first]), truth, sure*sigma*math.Sqrt(first)))
 		},
 	}}
 }
@@ -197,20 +198,4 @@ func ofOnes(n, columns, ones int) plan.Sparse {
 		x.Offsets = append(x.Offsets, len(x.Indices))
 	}
 	return x
-}
-
-func total(x []float64) float64 {
-	sum := 0.0
-	for _, value := range x {
-		sum += value
-	}
-	return sum
-}
-
-func squares(x []float64) float64 {
-	sum := 0.0
-	for _, value := range x {
-		sum += value * value
-	}
-	return sum
 }

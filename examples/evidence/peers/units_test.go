@@ -11,6 +11,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/elliptical"
 	"github.com/dpsketch/dpsketch/examples/internal/cli"
+	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 	"github.com/dpsketch/dpsketch/plan"
 )
 
@@ -108,9 +109,7 @@ func TestMixedUnits(t *testing.T) {
 			t.Logf("d = %d, n = %d: plan %.2g, in one unit %.2g, elliptical with ranges %.2g, Google's with ranges %.2g sd", d, n,
 				math.Sqrt(errors["plan"]), math.Sqrt(errors["plan in one unit"]), math.Sqrt(errors["elliptical"]), theirs)
 			const chance = 1.5 // of so many errors
-			if math.Sqrt(errors["elliptical"]) > chance*theirs || errors["plan"] > chance*chance*errors["elliptical"] {
-				t.Errorf("an error is above that of its peer")
-			}
+			clitest.Not(t, math.Sqrt(errors["elliptical"]) > chance*theirs || errors["plan"] > chance*chance*errors["elliptical"], "an error is above that of its peer")
 		}
 	}
 }

@@ -13,13 +13,13 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/kor/distinct"
 
-	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 )
 
 func decodedSketch(t *testing.T, encoded []byte) *distinct.Sketch {
 	t.Helper()
 	s := new(distinct.Sketch)
-	clitest.Check(s.UnmarshalBinary(encoded))
+	cli.OK(s.UnmarshalBinary(encoded))
 	return s
 }
 
@@ -77,24 +77,24 @@ func TestNoKeys(t *testing.T) {
 func TestShardsAreOneSketch(t *testing.T) {
 	p := distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1, 2, 3}}
 	const keys = 400
-	one := clitest.Must(distinct.New(p))
+	one := cli.Must(distinct.New(p))
 	for i := range keys {
 		distinct.AddKey(one, fmt.Sprint(i))
 	}
-	want := clitest.Must(one.AppendPrivateState(nil))
+	want := cli.Must(one.AppendPrivateState(nil))
 	var states [][]byte // of a bundle for each shard; Prism would make one of all
 	for shard := range 64 {
 		f := &keysFn{Params: p}
 		err := f.StartBundle(nil)
 		(&repeatFn{keys, 64}).ProcessElement(shard, func(key string) { f.ProcessElement(key, nil) })
-		clitest.Check(errors.Join(err, f.FinishBundle(func(state []byte) { states = append(states, state) })))
+		cli.OK(errors.Join(err, f.FinishBundle(func(state []byte) { states = append(states, state) })))
 	}
-	all := clitest.Must(distinct.New(p))
+	all := cli.Must(distinct.New(p))
 	for _, state := range states {
-		b := clitest.Must(distinct.New(p))
-		clitest.Check(errors.Join(b.RestorePrivateState(state), all.Merge(b)))
+		b := cli.Must(distinct.New(p))
+		cli.OK(errors.Join(b.RestorePrivateState(state), all.Merge(b)))
 	}
-	if got := clitest.Must(all.AppendPrivateState(nil)); !bytes.Equal(got, want) {
+	if got := cli.Must(all.AppendPrivateState(nil)); !bytes.Equal(got, want) {
 		t.Errorf("merged: %x, one machine: %x", got, want)
 	}
 }
@@ -113,7 +113,7 @@ func one(states ...[]byte) func(*[]byte) bool {
 // Bytes that are no state, or one of other Params, are an error, and no release comes of them.
 func TestHostileStates(t *testing.T) {
 	p := distinct.Params{Epsilon: 1, Cells: 100, Levels: 4, Seed: hashing.Seed{1}}
-	state := clitest.Must(clitest.Must(distinct.New(p)).AppendPrivateState(nil))
+	state := cli.Must(cli.Must(distinct.New(p)).AppendPrivateState(nil))
 	total := &distinctFn{p}
 	if _, err := total.ProcessElement(0, one(state, state)); err != nil {
 		t.Error(err)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/misragries"
 
-	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 )
 
 // Each estimate is within n/(k+1) below, and the noise above, of the truth, and the threshold and
@@ -25,7 +25,7 @@ func TestFrequentKeys(t *testing.T) {
 			return beam.Flatten(s, repeated(c.keys, c.shards)(s), beam.ParDo(s, &manyFn{c.keys}, beam.Impulse(s)))
 		})
 		var h misragries.Histogram[string]
-		clitest.Check(h.UnmarshalBinary(encoded))
+		cli.OK(h.UnmarshalBinary(encoded))
 		if many := c.keys > 0; many != (h.Estimate("many") > 0) || !many && h.Len() > 0 {
 			t.Errorf("%v: %v", c, &h)
 		}
@@ -49,11 +49,11 @@ func TestFrequentKeys(t *testing.T) {
 func TestPad(t *testing.T) {
 	p := misragries.Params{Counters: 16, Epsilon: 1, Delta: 1e-6}
 	for _, n := range []uint32{0, 1, 2, 3, 1000, sketchesShown - 1, sketchesShown, sketchesShown + 5} {
-		a := clitest.Must(newTally(p))
+		a := cli.Must(newTally(p))
 		for range min(n, 5) { // of so many in truth
-			b := clitest.Must(misragries.New[string](p))
+			b := cli.Must(misragries.New[string](p))
 			b.Add("tea")
-			clitest.Check(a.add(b))
+			cli.OK(a.add(b))
 		}
 		a.sketches = n
 		if err := a.pad(); err != nil || a.sketches != max(n, sketchesShown) {
@@ -65,7 +65,7 @@ func TestPad(t *testing.T) {
 // Bytes that are no tally, or one of other Params, are an error, and no release comes of them.
 func TestHostileTallies(t *testing.T) {
 	p := misragries.Params{Counters: 16, Epsilon: 1, Delta: 1e-6}
-	state := clitest.Must(clitest.Must(newTally(p)).AppendPrivateState(nil))
+	state := cli.Must(cli.Must(newTally(p)).AppendPrivateState(nil))
 	total := &frequentFn{p}
 	if _, err := total.ProcessElement(0, one(state, state)); err != nil {
 		t.Error(err)

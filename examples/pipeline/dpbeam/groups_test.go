@@ -14,6 +14,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/threshold/groupby"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
@@ -58,7 +59,7 @@ func TestUserGroups(t *testing.T) {
 	p := groupby.Params{Epsilon: 1, Delta: 1e-6, Min: 0, Max: 10}
 	const users = 6000
 	var g groupby.Groups[string]
-	clitest.Check(g.UnmarshalBinary(through(t, UserGroups, p, visits(users, 64))))
+	cli.OK(g.UnmarshalBinary(through(t, UserGroups, p, visits(users, 64))))
 	if g.Len() != 20 || !g.Guarantee().Equal(p.Guarantee()) {
 		t.Errorf("%v: %d keys", &g, g.Len())
 	}
@@ -67,7 +68,7 @@ func TestUserGroups(t *testing.T) {
 		lo, hi := g.Interval(key, 1-1e-9)
 		sumLo, sumHi := g.SumInterval(key, 1-1e-9)
 		meanLo, meanHi := g.MeanInterval(key, 1-1e-9)
-		if !(lo <= truth && truth <= hi && sumLo <= 3*truth && 3*truth <= sumHi && meanLo <= 3 && 3 <= meanHi) || math.Abs(g.Estimate(key)-truth) > 7*clitest.Must(g.Params().Plan()).StdDev {
+		if !(lo <= truth && truth <= hi && sumLo <= 3*truth && 3*truth <= sumHi && meanLo <= 3 && 3 <= meanHi) || math.Abs(g.Estimate(key)-truth) > 7*cli.Must(g.Params().Plan()).StdDev {
 			t.Errorf("%s: %v users in [%v, %v], sum in [%v, %v], mean in [%v, %v]", key, truth, lo, hi, sumLo, sumHi, meanLo, meanHi)
 		}
 	}
@@ -85,8 +86,8 @@ func TestListedGroups(t *testing.T) {
 	for _, delta := range []float64{1e-6, 0} {
 		p := groupby.Params{Epsilon: 2, Delta: delta, Min: 0, Max: 10, Others: true}
 		var g groupby.Groups[string]
-		clitest.Check(g.UnmarshalBinary(through(t, listed, p, visits(users, 16))))
-		one := clitest.Must(clitest.Must(groupby.NewListed(p, list...)).Release())
+		cli.OK(g.UnmarshalBinary(through(t, listed, p, visits(users, 16))))
+		one := cli.Must(cli.Must(groupby.NewListed(p, list...)).Release())
 		if g.Len() != 5 || g.Params() != one.Params() || !g.Guarantee().Equal(one.Guarantee()) {
 			t.Errorf("%v: %d keys", &g, g.Len())
 		}
@@ -98,9 +99,7 @@ func TestListedGroups(t *testing.T) {
 			}
 			lo, hi := g.Interval(key, 1-1e-9)
 			sumLo, sumHi := g.SumInterval(key, 1-1e-9)
-			if !(lo <= truth && truth <= hi && sumLo <= 3*truth && 3*truth <= sumHi) {
-				t.Errorf("δ = %v, %q: %v users in [%v, %v], sum in [%v, %v]", delta, key, truth, lo, hi, sumLo, sumHi)
-			}
+			clitest.Not(t, !(lo <= truth && truth <= hi && sumLo <= 3*truth && 3*truth <= sumHi), "δ = %v, %q: %v users in [%v, %v], sum in [%v, %v]", delta, key, truth, lo, hi, sumLo, sumHi)
 		}
 		var nobody groupby.Groups[string]
 		if err := nobody.UnmarshalBinary(through(t, listed, p, visits(0, 1))); err != nil || nobody.Len() != 5 {
@@ -123,7 +122,7 @@ func TestLevelsAndValues(t *testing.T) {
 		{Epsilon: 4, Delta: 1e-6, Passes: 2, Values: true},
 	} {
 		var g groupby.Groups[string]
-		clitest.Check(g.UnmarshalBinary(through(t, UserGroups, p, visits(users, 8))))
+		cli.OK(g.UnmarshalBinary(through(t, UserGroups, p, visits(users, 8))))
 		if p.Values {
 			if lo, hi := g.SumInterval("by1", 1-1e-9); !(lo <= 3*users && 3*users <= hi && hi-lo < users) {
 				t.Errorf("sum in [%v, %v]", lo, hi)
@@ -153,7 +152,7 @@ func TestFewUsers(t *testing.T) {
 func TestShardsAreOneMachine(t *testing.T) {
 	p := groupby.Params{Epsilon: 1, Delta: 1e-6, Max: 10}
 	const users = 3000
-	build := func() *groupby.Builder[string] { return clitest.Must(groupby.New[string](p)) }
+	build := func() *groupby.Builder[string] { return cli.Must(groupby.New[string](p)) }
 	single := build()
 	for user := range users {
 		sums := map[string]float64{}
@@ -167,7 +166,7 @@ func TestShardsAreOneMachine(t *testing.T) {
 		}
 		single.AddUserValues(keys, values)
 	}
-	want := clitest.Must(single.AppendPrivateState(nil))
+	want := cli.Must(single.AppendPrivateState(nil))
 	shuffled := map[int][][]byte{}
 	shuffle := func(part int, rows []byte) { shuffled[part] = append(shuffled[part], rows) }
 	for shard := range 64 { // a bundle each; Prism would make one of all
@@ -185,21 +184,21 @@ func TestShardsAreOneMachine(t *testing.T) {
 				err = errors.Join(err, f.ProcessElement(part, one(batches...), nil))
 			}
 		}
-		clitest.Check(errors.Join(err, f.FinishBundle(func(state []byte) { states = append(states, state) })))
+		cli.OK(errors.Join(err, f.FinishBundle(func(state []byte) { states = append(states, state) })))
 	}
 	all := build()
 	for _, state := range states {
 		b := build()
-		clitest.Check(errors.Join(b.RestorePrivateState(state), all.Merge(b)))
+		cli.OK(errors.Join(b.RestorePrivateState(state), all.Merge(b)))
 	}
-	if got := clitest.Must(all.AppendPrivateState(nil)); !bytes.Equal(got, want) {
+	if got := cli.Must(all.AppendPrivateState(nil)); !bytes.Equal(got, want) {
 		t.Errorf("merged: %d bytes, one machine: %d", len(got), len(want))
 	}
 }
 
 func TestHostileGroups(t *testing.T) {
 	p := groupby.Params{Epsilon: 1, Delta: 1e-6}
-	state := clitest.Must(clitest.Must(groupby.New[string](p)).AppendPrivateState(nil))
+	state := cli.Must(cli.Must(groupby.New[string](p)).AppendPrivateState(nil))
 	for _, n := range []int{1, 2, len(state) - 1} {
 		if _, err := (&groupsFn{groups{Params: p}}).ProcessElement(0, one(state[:n])); !errors.Is(err, groupby.ErrFormat) {
 			t.Fatalf("%d bytes: %v", n, err)
@@ -231,7 +230,7 @@ func TestEntries(t *testing.T) {
 			t.Errorf("%q: %v", data, err)
 		}
 		f := &usersFn{Groups: groups{Params: groupby.Params{Epsilon: 1, Delta: 1e-6}}}
-		clitest.Check(f.StartBundle(nil))
+		cli.OK(f.StartBundle(nil))
 		if err := f.ProcessElement(0, one(append([]byte("\x02me"), data...)), nil); !errors.Is(err, groupby.ErrFormat) {
 			t.Errorf("a row of %q: %v", data, err)
 		}
@@ -246,9 +245,7 @@ func TestBatches(t *testing.T) {
 		sent += len(rows)
 		for len(rows) > 0 {
 			user, e, rest, err := row(rows)
-			if err != nil || part != partOf(user) {
-				t.Fatalf("%s in part %d: %v", user, part, err)
-			}
+			clitest.Not(t, err != nil || part != partOf(user), "%s in part %d: %v", user, part, err)
 			got[user+e.Key[:3]] += int(e.Value)
 			rows = rest
 		}
@@ -257,9 +254,7 @@ func TestBatches(t *testing.T) {
 	long := "key" + string(make([]byte, 1<<16))
 	for i := range 1000 {
 		f.ProcessElement(fmt.Sprint("user", i%100), Entry{long, 1}, emit)
-		if f.size > batch || i == 900 && sent < batch {
-			t.Fatalf("%d bytes kept, %d sent", f.size, sent)
-		}
+		clitest.Not(t, f.size > batch || i == 900 && sent < batch, "%d bytes kept, %d sent", f.size, sent)
 	}
 	f.FinishBundle(emit)
 	for i := range 100 {
@@ -267,9 +262,7 @@ func TestBatches(t *testing.T) {
 			t.Errorf("user %d has %d rows", i, n)
 		}
 	}
-	if len(got) != 100 {
-		t.Errorf("%d users", len(got))
-	}
+	clitest.Not(t, len(got) != 100, "%d users", len(got))
 }
 
 func init() {

@@ -13,6 +13,7 @@ import (
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/prism"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
@@ -46,11 +47,11 @@ func record(dir string, data []byte) error {
 // recorded returns what was recorded, in the order in which it was.
 func recorded(t *testing.T, dir string) (all [][]byte) {
 	t.Helper()
-	names := clitest.Must(filepath.Glob(filepath.Join(dir, "whole-*")))
-	at := func(name string) int64 { return clitest.Must(os.Stat(name)).ModTime().UnixNano() }
+	names := cli.Must(filepath.Glob(filepath.Join(dir, "whole-*")))
+	at := func(name string) int64 { return cli.Must(os.Stat(name)).ModTime().UnixNano() }
 	slices.SortFunc(names, func(a, b string) int { return int(at(a) - at(b)) })
 	for _, name := range names {
-		all = append(all, clitest.Must(os.ReadFile(name)))
+		all = append(all, cli.Must(os.ReadFile(name)))
 	}
 	return all
 }
@@ -61,7 +62,7 @@ func run(t *testing.T, build func(beam.Scope) beam.PCollection) [][]byte {
 	dir := t.TempDir()
 	p, s := beam.NewPipelineWithRoot()
 	beam.ParDo0(s, &recordFn{dir}, build(s))
-	clitest.Must(prism.Execute(context.Background(), p))
+	cli.Must(prism.Execute(context.Background(), p))
 	return recorded(t, dir)
 }
 
@@ -69,11 +70,9 @@ func run(t *testing.T, build func(beam.Scope) beam.PCollection) [][]byte {
 func through[P any](t *testing.T, step func(beam.Scope, P, beam.PCollection) (beam.PCollection, error), p P, elements func(beam.Scope) beam.PCollection) []byte {
 	t.Helper()
 	all := run(t, func(s beam.Scope) beam.PCollection {
-		return clitest.Must(step(s, p, elements(s)))
+		return cli.Must(step(s, p, elements(s)))
 	})
-	if len(all) != 1 {
-		t.Fatalf("%d releases", len(all))
-	}
+	clitest.Not(t, len(all) != 1, "%d releases", len(all))
 	return all[0]
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/dpsketch/dpsketch/misragries"
 	"github.com/dpsketch/dpsketch/threshold/groupby"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
 )
 
@@ -78,7 +79,7 @@ func TestWindowsAndTriggers(t *testing.T) {
 		"accumulating": arriving(window.NewGlobalWindows(), beam.Trigger(trigger.Repeat(trigger.AfterCount(1))), beam.PanesAccumulate()),
 	} {
 		var h misragries.Histogram[string]
-		clitest.Check(h.UnmarshalBinary(through(t, FrequentKeys, misragries.Params{Counters: 4096, Epsilon: 1000, Delta: 1e-3}, elements)))
+		cli.OK(h.UnmarshalBinary(through(t, FrequentKeys, misragries.Params{Counters: 4096, Epsilon: 1000, Delta: 1e-3}, elements)))
 		for i := range 200 {
 			want := 10.0
 			if i < 100 {
@@ -94,8 +95,8 @@ func TestWindowsAndTriggers(t *testing.T) {
 			t.Errorf("%s: 200 keys estimated as %.0f ± %.0f", name, s.Estimate(), s.StdErr())
 		}
 		var g groupby.Groups[string]
-		clitest.Check(g.UnmarshalBinary(through(t, UserGroups, groupby.Params{Epsilon: 60, Delta: 1e-3, FullKeys: 1}, users(elements))))
-		plan := clitest.Must(g.Params().Plan())
+		cli.OK(g.UnmarshalBinary(through(t, UserGroups, groupby.Params{Epsilon: 60, Delta: 1e-3, FullKeys: 1}, users(elements))))
+		plan := cli.Must(g.Params().Plan())
 		if off := g.Estimate("all") - 200; math.Abs(off) > 10*plan.StdDev {
 			t.Errorf("%s: 200 users released as %v ± %v", name, g.Estimate("all"), plan.StdDev)
 		}
@@ -108,17 +109,15 @@ func TestShuffleAfterTheNoise(t *testing.T) {
 	p, s := beam.NewPipelineWithRoot()
 	elements := repeated(10, 2)(s)
 	for _, release := range []beam.PCollection{
-		clitest.Must(FrequentKeys(s, misragries.Params{Counters: 16, Epsilon: 1, Delta: 1e-6}, elements)),
-		clitest.Must(DistinctKeys(s, distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}, elements)),
-		clitest.Must(UserGroups(s, groupby.Params{Epsilon: 1, Delta: 1e-6}, visits(10, 2)(s))),
-		clitest.Must(ListedGroups(s, groupby.Params{Epsilon: 1}, []string{"by1"}, visits(10, 2)(s))),
+		cli.Must(FrequentKeys(s, misragries.Params{Counters: 16, Epsilon: 1, Delta: 1e-6}, elements)),
+		cli.Must(DistinctKeys(s, distinct.Params{Epsilon: 1, Cells: 64, Levels: 8, Seed: hashing.Seed{1}}, elements)),
+		cli.Must(UserGroups(s, groupby.Params{Epsilon: 1, Delta: 1e-6}, visits(10, 2)(s))),
+		cli.Must(ListedGroups(s, groupby.Params{Epsilon: 1}, []string{"by1"}, visits(10, 2)(s))),
 	} {
 		beam.ParDo0(s, &recordFn{}, release)
 	}
 	edges, _, err := p.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	clitest.Not(t, err != nil, "%v", err)
 	makers, seen := map[*graph.Node]*graph.MultiEdge{}, 0
 	for _, e := range edges {
 		for _, out := range e.Output {
@@ -134,9 +133,7 @@ func TestShuffleAfterTheNoise(t *testing.T) {
 			t.Errorf("a release comes from %v", maker)
 		}
 	}
-	if seen != 4 {
-		t.Errorf("%d releases seen", seen)
-	}
+	clitest.Not(t, seen != 4, "%d releases seen", seen)
 }
 
 // What a runner may do again, and keep once, it may: a bundle has the same state each time; each
@@ -156,18 +153,14 @@ func TestAttempts(t *testing.T) {
 	for range 3 {
 		f := &usersFn{Groups: g}
 		err := errors.Join(f.StartBundle(nil), f.ProcessElement(0, one(rows), nil), f.FinishBundle(func(state []byte) { states = append(states, state) }))
-		if err != nil || !bytes.Equal(states[0], states[len(states)-1]) {
-			t.Errorf("%v, or another state", err)
-		}
+		clitest.Not(t, err != nil || !bytes.Equal(states[0], states[len(states)-1]), "%v, or another state", err)
 		var drawn groupby.Groups[string]
-		if err := drawn.UnmarshalBinary(clitest.Must((&groupsFn{g}).ProcessElement(0, one(states[0], nil)))); err != nil || drawn.Len() != 20 {
+		if err := drawn.UnmarshalBinary(cli.Must((&groupsFn{g}).ProcessElement(0, one(states[0], nil)))); err != nil || drawn.Len() != 20 {
 			t.Fatalf("%v, %v", &drawn, err)
 		}
 		estimates[drawn.Estimate("by1")] = true
 	}
-	if len(estimates) != 3 {
-		t.Errorf("a draw was repeated: %v", estimates)
-	}
+	clitest.Not(t, len(estimates) != 3, "a draw was repeated: %v", estimates)
 }
 
 // failingFn fails behind a shuffle, when another reader of the release has it.
@@ -195,7 +188,7 @@ func TestFailedJobHasShownItsNumber(t *testing.T) {
 	dir := t.TempDir()
 	for run := range 2 {
 		p, s := beam.NewPipelineWithRoot()
-		release := clitest.Must(UserGroups(s, groupby.Params{Epsilon: 1, Delta: 1e-6}, visits(3000, 4)(s)))
+		release := cli.Must(UserGroups(s, groupby.Params{Epsilon: 1, Delta: 1e-6}, visits(3000, 4)(s)))
 		beam.ParDo0(s, &recordFn{dir}, release)
 		beam.ParDo0(s, &failingFn{dir, run + 1}, beam.Reshuffle(s, release))
 		if _, err := prism.Execute(context.Background(), p); err == nil {
@@ -203,18 +196,14 @@ func TestFailedJobHasShownItsNumber(t *testing.T) {
 		}
 	}
 	seen := recorded(t, dir)
-	if len(seen) != 2 {
-		t.Fatalf("%d releases of two failed jobs were seen", len(seen))
-	}
+	clitest.Not(t, len(seen) != 2, "%d releases of two failed jobs were seen", len(seen))
 	var estimates [2]float64
 	for i, encoded := range seen {
 		var g groupby.Groups[string]
-		clitest.Check(g.UnmarshalBinary(encoded))
+		cli.OK(g.UnmarshalBinary(encoded))
 		estimates[i] = g.Estimate("by1")
 	}
-	if estimates[0] == estimates[1] || math.Abs(estimates[0]-estimates[1]) > 1000 {
-		t.Errorf("%v: want two draws of one number", estimates)
-	}
+	clitest.Not(t, estimates[0] == estimates[1] || math.Abs(estimates[0]-estimates[1]) > 1000, "%v: want two draws of one number", estimates)
 }
 
 // A broken state fails the pipeline: no release comes of it.

@@ -11,7 +11,7 @@ import (
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/kor/distinct"
 
-	"github.com/dpsketch/dpsketch/examples/internal/cli/clitest"
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 )
 
 // laterFn gives what is behind the first keys of repeatFn, and as many more.
@@ -31,8 +31,8 @@ func TestReturningKeys(t *testing.T) {
 		return ReturningKeys(s, p, before, beam.ParDo(s, &laterFn{15_000, 30_000}, numbers(s, 8)))
 	}, p, repeated(20_000, 64))
 	var pair distinct.Pair
-	clitest.Check(pair.UnmarshalBinary(encoded))
-	if want := clitest.Must(p.Plan()).Pair; !pair.Guarantee().Equal(want) {
+	cli.OK(pair.UnmarshalBinary(encoded))
+	if want := cli.Must(p.Plan()).Pair; !pair.Guarantee().Equal(want) {
 		t.Errorf("%v", &pair)
 	}
 	for truth, size := range map[float64]interface {
@@ -48,7 +48,7 @@ func TestReturningKeys(t *testing.T) {
 // pipeline.
 func TestHostileDays(t *testing.T) {
 	p := distinct.Params{Epsilon: 1, Cells: 100, Levels: 4, Seed: hashing.Seed{1}}
-	state := clitest.Must(clitest.Must(distinct.New(p)).AppendPrivateState([]byte{1}))
+	state := cli.Must(cli.Must(distinct.New(p)).AppendPrivateState([]byte{1}))
 	total := &returningFn{p}
 	if _, err := total.ProcessElement(0, one(state, nil, state)); err != nil {
 		t.Error(err)

@@ -4,9 +4,9 @@ package edits
 
 import (
 	"embed"
-	"go/scanner"
-	"go/token"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // Edit is a change of the only occurrence of Old, in a file or in one function of it, into New.
@@ -22,31 +22,21 @@ var files embed.FS
 // All returns the edits, file by file. In a file each is {"name", "file", "old", "new"}, in the
 // strings of Go.
 func All() (all []Edit) {
-	list, err := files.ReadDir(".")
-	if err != nil {
-		panic(err)
-	}
+	list, _ := files.ReadDir(".") // of what is embedded nothing fails
 	for _, entry := range list {
-		text, err := files.ReadFile(entry.Name())
-		if err != nil {
-			panic(err)
-		}
+		text, _ := files.ReadFile(entry.Name())
 		var parts []string
-		var s scanner.Scanner
-		set := token.NewFileSet()
-		s.Init(set.AddFile(entry.Name(), -1, len(text)), text, nil, 0)
-		for kind := token.ILLEGAL; kind != token.EOF; {
-			var literal string
-			if _, kind, literal = s.Scan(); kind == token.STRING {
-				part, err := strconv.Unquote(literal)
-				if err != nil {
-					panic(err)
-				}
-				parts = append(parts, part)
+		for rest := string(text); strings.ContainsAny(rest, "\"`"); {
+			rest = rest[strings.IndexAny(rest, "\"`"):]
+			quoted, err := strconv.QuotedPrefix(rest)
+			if err != nil {
+				panic(entry.Name() + ": " + rest)
 			}
-			if len(parts) == 4 {
-				all, parts = append(all, Edit{parts[0], parts[1], parts[2], parts[3]}), nil
-			}
+			part, _ := strconv.Unquote(quoted)
+			parts, rest = append(parts, part), rest[len(quoted):]
+		}
+		for e := range slices.Chunk(parts, 4) {
+			all = append(all, Edit{e[0], e[1], e[2], e[3]})
 		}
 	}
 	return all

@@ -132,62 +132,54 @@ type place struct {
 // edited returns the source after the edit.
 func (p place) edited(m mutation) string { return p.source[:p.at] + m.new + p.source[p.end:] }
 
-// locate finds where the edit applies under root.
-func (m mutation) locate(root string) (place, error) {
+// locate finds where the edit applies under root: in its file, or else in another of the package.
+func (m mutation) locate(root string) (found place, err error) {
 	file, _, _ := strings.Cut(m.file, ":")
-	p, err := m.in(root, file)
-	if err == nil || !errors.As(err, new(occurrences)) && !errors.Is(err, os.ErrNotExist) {
-		return p, err
-	}
-	if n := new(occurrences); errors.As(err, n) && n.count > 1 {
-		return place{}, err
+	found, n, missing := m.in(root, file)
+	if missing != nil && !errors.Is(missing, os.ErrNotExist) {
+		return place{}, missing
 	}
 	others, _ := filepath.Glob(filepath.Join(root, m.dir(), "*.go"))
-	var found []place
+	if n > 0 {
+		others = nil
+	}
 	for _, other := range others {
 		name := path.Join(m.dir(), filepath.Base(other))
 		if name == file || strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		p, err := m.in(root, name)
-		if err == nil {
-			found = append(found, p)
-		} else if n := new(occurrences); errors.As(err, n) && n.count > 1 {
+		p, more, err := m.in(root, name)
+		if err != nil {
 			return place{}, err
 		}
+		if n += more; more > 0 {
+			found = p
+		}
 	}
-	if len(found) != 1 {
-		return place{}, err
+	switch {
+	case n == 1:
+		return found, nil
+	case n == 0 && missing != nil:
+		return place{}, missing
 	}
-	return found[0], nil
+	return place{}, fmt.Errorf("%s: %q occurs %d times in %s, want once", m.name, m.old, n, file)
 }
 
-// occurrences is the error of an edit that does not occur once.
-type occurrences struct {
-	m     mutation
-	file  string
-	count int
-}
-
-func (o occurrences) Error() string {
-	return fmt.Sprintf("%s: %q occurs %d times in %s, want once", o.m.name, o.m.old, o.count, o.file)
-}
-
-// in finds the edit in one file.
-func (m mutation) in(root, file string) (place, error) {
+// in finds the edit in one file, and how often it occurs there.
+func (m mutation) in(root, file string) (p place, occurs int, err error) {
 	source, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(file)))
 	if err != nil {
-		return place{}, err
+		return p, 0, err
 	}
 	text, err := scan(string(source))
 	if err != nil {
-		return place{}, err
+		return p, 0, err
 	}
 	if name := m.function(); name != "" {
 		set := token.NewFileSet()
 		f, err := parser.ParseFile(set, file, source, parser.SkipObjectResolution)
 		if err != nil {
-			return place{}, err
+			return p, 0, err
 		}
 		from, to := 0, 0
 		for _, d := range f.Decls {
@@ -200,17 +192,17 @@ func (m mutation) in(root, file string) (place, error) {
 	pattern, err1 := scan(m.old)
 	replacement, err2 := scan(m.new)
 	if err := errors.Join(err1, err2); err != nil {
-		return place{}, fmt.Errorf("%s: %w", m.name, err)
+		return p, 0, fmt.Errorf("%s: %w", m.name, err)
 	}
 	at := find(text, pattern)
 	if len(at) != 1 {
-		return place{}, occurrences{m, file, len(at)}
+		return p, len(at), nil
 	}
 	if n := len(pattern); n > 1 && pattern[n-1].kind == token.SEMICOLON {
 		pattern = pattern[:n-1]
 	}
 	first, last := at[0], at[0]+len(pattern)-1
-	p := place{path: file, source: string(source), at: text[first].at, end: text[last].end}
+	p = place{path: file, source: string(source), at: text[first].at, end: text[last].end}
 	for first < last && len(replacement) > 0 && text[first].same(replacement[0]) {
 		first++
 		replacement = replacement[1:]
@@ -220,5 +212,5 @@ func (m mutation) in(root, file string) (place, error) {
 		replacement = replacement[:len(replacement)-1]
 	}
 	p.from, p.to = text[first].at, text[last].end
-	return p, nil
+	return p, 1, nil
 }

@@ -55,17 +55,27 @@ type stateful interface {
 	RestorePrivateState(data []byte) error
 }
 
+// refusal is an error of the library in a case, which then compares nothing.
+type refusal struct{ error }
+
+// try returns x, or ends the case.
+func try[T any](x T, err error) T {
+	check(err)
+	return x
+}
+
+// check ends the case if there is an error.
+func check(err error) {
+	if err != nil {
+		panic(refusal{err})
+	}
+}
+
 // moved returns a fresh Builder with the state of another.
-func moved[B stateful](from B, fresh func() (B, error)) (B, error) {
-	to, err := fresh()
-	if err != nil {
-		return to, err
-	}
-	data, err := from.AppendPrivateState(nil)
-	if err != nil {
-		return to, err
-	}
-	return to, to.RestorePrivateState(data)
+func moved[B stateful](from B, fresh func() (B, error)) B {
+	to := try(fresh())
+	check(to.RestorePrivateState(try(from.AppendPrivateState(nil))))
+	return to
 }
 
 // published is a Builder whose private state is restored with the number of what is published.
@@ -84,24 +94,15 @@ func (p published[B]) RestorePrivateState(data []byte) error {
 	return p.b.RestorePrivateState(data, p.last)
 }
 
-// releasedBy returns what a release method makes of a Builder.
-func releasedBy[B any, R interface{ Guarantee() budget.Guarantee }](b B, err error, release func(B) (R, error)) (any, budget.Guarantee, error) {
-	if err != nil {
-		return nil, budget.Guarantee{}, err
-	}
-	r, err := release(b)
-	if err != nil {
-		return nil, budget.Guarantee{}, err
-	}
-	return r, r.Guarantee(), nil
+// promised returns what is released, with its Guarantee.
+func promised[R interface{ Guarantee() budget.Guarantee }](r R, err error) (any, budget.Guarantee) {
+	check(err)
+	return r, r.Guarantee()
 }
 
 // filled makes a Builder, or what two of them make together, by the way: give adds rows.
-func filled[B stateful, R any](way string, fresh func() (B, error), merge func(a, b B) error, rows []R, split func([]R) (a, b []R), give func(b B, rows []R)) (B, error) {
-	b, err := fresh()
-	if err != nil {
-		return b, err
-	}
+func filled[B stateful, R any](way string, fresh func() (B, error), merge func(a, b B) error, rows []R, split func([]R) (a, b []R), give func(b B, rows []R)) B {
+	b := try(fresh())
 	if !strings.Contains(way, merged) {
 		give(b, rows)
 	} else {
@@ -112,14 +113,12 @@ func filled[B stateful, R any](way string, fresh func() (B, error), merge func(a
 		}
 		give(b, first)
 		give(other, second)
-		if err := merge(b, other); err != nil {
-			return b, err
-		}
+		check(merge(b, other))
 	}
 	if strings.Contains(way, saved) {
 		return moved(b, fresh)
 	}
-	return b, nil
+	return b
 }
 
 // parted splits users, the same ones whether the unit is there or not.
@@ -179,7 +178,6 @@ func groupbySubjects(all map[string]*subject) {
 		}
 		return groupby.New[int](p)
 	}
-	merge := func(a, b *groupby.Builder[int]) error { return a.Merge(b) }
 	const users = " AddUser AddUserValues"
 	lists := maps.Clone(values)
 	lists["Delta"] = []any{1e-6, 0.}
@@ -187,37 +185,26 @@ func groupbySubjects(all map[string]*subject) {
 		params: groupby.Params{Epsilon: 1, Delta: 1e-6}, values: lists, unchecked: func(way string) bool { return strings.HasPrefix(way, "NewListed") }, builder: (*groupby.Builder[int])(nil), derived: derived, given: given, within: within, alike: `.`, costly: true, draws: draws, rare: rare, rarely: rarely,
 		ways: []string{"New" + users, "New" + users + merged, "New" + users + merged + " swapped", "New" + users + saved, "New" + users + merged + saved,
 			"NewListed" + users, "NewListed" + users + merged, "NewListed" + users + saved},
-		release: func(c *pcase) (any, budget.Guarantee, error) {
-			b, err := filled(c.way, func() (*groupby.Builder[int], error) { return fresh(c) }, merge, c.users(), parted, give)
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
-			g, err := b.Release()
-			return g, b.Guarantee(), err
+		release: func(c *pcase) (any, budget.Guarantee) {
+			b := filled(c.way, func() (*groupby.Builder[int], error) { return fresh(c) }, (*groupby.Builder[int]).Merge, c.users(), parted, give)
+			return try(b.Release()), b.Guarantee()
 		},
 	}
 	all["threshold/groupby.Discovery.Release"] = &subject{
 		params: groupby.Params{Epsilon: 1, Delta: 1e-6, Passes: 2}, values: values, builder: (*groupby.Discovery[int])(nil), derived: derived, given: given, within: within, alike: `.`, costly: true, draws: draws, rare: rare, rarely: func(c *pcase) bool { return true },
 		ways: []string{"NewDiscovery AddUser", "NewDiscovery AddUser" + merged, "NewDiscovery AddUser" + merged + " swapped", "NewDiscovery AddUser SecondPass" + saved},
-		release: func(c *pcase) (any, budget.Guarantee, error) {
+		release: func(c *pcase) (any, budget.Guarantee) {
 			fresh := func() (*groupby.Discovery[int], error) { return groupby.NewDiscovery[int](c.params.(groupby.Params)) }
-			d, err := filled(c.way, fresh, func(a, b *groupby.Discovery[int]) error { return a.Merge(b) }, c.users(), parted, func(d *groupby.Discovery[int], users [][]row) {
+			d := filled(c.way, fresh, (*groupby.Discovery[int]).Merge, c.users(), parted, func(d *groupby.Discovery[int], users [][]row) {
 				for _, user := range users {
 					keys, _ := keysAndValues(user)
 					d.AddUser(keys)
 				}
 			})
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
-			b, err := d.Release()
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
+			b := try(d.Release())
 			b.SecondPass()
 			give(b, c.users())
-			g, err := b.Release()
-			return g, b.Guarantee(), err
+			return try(b.Release()), b.Guarantee()
 		},
 	}
 	all["threshold/groupby.Rows.Release"] = &subject{
@@ -226,7 +213,7 @@ func groupbySubjects(all map[string]*subject) {
 		ways: []string{"NewRows Add AddValue", "NewRows Add AddValue mixed", "NewRows Add AddValue mixed" + merged, "NewRows Add AddValue mixed" + merged + " swapped",
 			"NewRows Add AddValue mixed" + saved, "NewRows Add AddValue mixed" + merged + saved,
 			"NewListedRows Add AddValue mixed", "NewListedRows Add AddValue mixed" + merged, "NewListedRows Add AddValue" + saved},
-		release: func(c *pcase) (any, budget.Guarantee, error) {
+		release: func(c *pcase) (any, budget.Guarantee) {
 			p := c.params.(groupby.Params)
 			rows := c.rows()
 			if strings.Contains(c.way, "mixed") {
@@ -238,7 +225,7 @@ func groupbySubjects(all map[string]*subject) {
 				}
 				return groupby.NewRows[string, int](p)
 			}
-			b, err := filled(c.way, fresh, func(a, b *groupby.Rows[string, int]) error { return a.Merge(b) }, rows, halves, func(b *groupby.Rows[string, int], rows []row) {
+			b := filled(c.way, fresh, (*groupby.Rows[string, int]).Merge, rows, halves, func(b *groupby.Rows[string, int], rows []row) {
 				for _, r := range rows {
 					user := ""
 					if r.user >= 0 {
@@ -251,7 +238,7 @@ func groupbySubjects(all map[string]*subject) {
 					}
 				}
 			})
-			return releasedBy(b, err, (*groupby.Rows[string, int]).Release)
+			return promised(b.Release())
 		},
 	}
 }
@@ -292,27 +279,21 @@ func thresholdSubject(all map[string]*subject) {
 			"Epsilon": {1., 4.}, "Delta": {1e-6, 0.}, "Dim": {uint64(0), uint64(2000)}, "MaxKeys": {0, 1, 3}, "MaxValue": {0., 1., 2.}, "Sensitivity": {0., 1., 2.}, "Stored": {0, shared + 1},
 			"FalseKeys": {0., 0.125},
 		},
-		release: func(c *pcase) (any, budget.Guarantee, error) {
+		release: func(c *pcase) (any, budget.Guarantee) {
 			p := c.params.(threshold.Params)
-			var b *threshold.Builder[uint64]
-			var err error
+			construct := threshold.New[uint64]
 			switch {
 			case strings.HasPrefix(c.way, "NewListed"):
 				p.Delta = 0 // no key is hidden
-				b, err = threshold.NewListed(p, listed...)
+				construct = func(p threshold.Params) (*threshold.Builder[uint64], error) { return threshold.NewListed(p, listed...) }
 			case strings.HasPrefix(c.way, "NewBounded"):
-				b, err = threshold.NewBounded[uint64](p)
-			default:
-				b, err = threshold.New[uint64](p)
+				construct = threshold.NewBounded[uint64]
 			}
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
+			b := try(construct(p))
 			for _, r := range c.rows() {
 				b.Add(uint64(r.key), r.value)
 			}
-			v, err := b.Release()
-			return v, b.Guarantee(), err
+			return try(b.Release()), b.Guarantee()
 		},
 	}
 }
@@ -401,30 +382,25 @@ func sketchSubjects(all map[string]*subject) {
 		params: misragries.Params{Epsilon: 1, Delta: 1e-6}, values: values, builder: (*misragries.Builder[uint64])(nil), alike: `^New Add(Slice|N)?( Append|$)`, most: elements, spills: true, derived: derived, draws: draws, rare: rare, rarely: rarely,
 		others: []string{"few", "one key each", "all keys each"},
 		ways:   []string{"New Add", "New AddSlice", "New AddN", "New Add" + merged, "New AddSlice" + merged + " swapped", "New Add" + saved, "New Add" + merged + saved, "FromMisraGries", "FromSpaceSaving"},
-		release: func(c *pcase) (any, budget.Guarantee, error) {
-			var b *misragries.Builder[uint64]
-			var err error
-			if strings.HasPrefix(c.way, "From") {
-				p := c.params.(misragries.Params)
-				if k := cmp.Or(p.Counters, 1024); c.way == "FromMisraGries" {
-					b, err = misragries.FromMisraGries(p, paperCounters(k, c.rows()))
-				} else {
-					b, err = misragries.FromSpaceSaving(p, spaceSaving(k+1, c.rows()))
-				}
-			} else {
-				b, err = filled(c.way, fresh(c), func(a, b *misragries.Builder[uint64]) error { return a.Merge(b) }, c.rows(), split, give(c.way, c.params.(misragries.Params).MaxElements))
+		release: func(c *pcase) (any, budget.Guarantee) {
+			p := c.params.(misragries.Params)
+			switch k := cmp.Or(p.Counters, 1024); c.way {
+			case "FromMisraGries":
+				return promised(try(misragries.FromMisraGries(p, paperCounters(k, c.rows()))).Release())
+			case "FromSpaceSaving":
+				return promised(try(misragries.FromSpaceSaving(p, spaceSaving(k+1, c.rows()))).Release())
 			}
-			return releasedBy(b, err, (*misragries.Builder[uint64]).Release)
+			return promised(filled(c.way, fresh(c), (*misragries.Builder[uint64]).Merge, c.rows(), split, give(c.way, p.MaxElements)).Release())
 		},
 	}
 	all["misragries.Sum.Release"] = &subject{
 		params: misragries.Params{Epsilon: 1, Delta: 1e-6}, values: values, builder: (*misragries.Sum[uint64])(nil), alike: `Add( Append|$)`, most: elements, spills: true, derived: derived, draws: draws, rare: rare, rarely: rarely,
 		others: []string{"few", "one key each", "all keys each"},
 		ways:   []string{"NewSum Add", "NewSum Add" + merged, "NewSum Add" + merged + " swapped", "NewSum Add" + saved},
-		release: func(c *pcase) (any, budget.Guarantee, error) {
+		release: func(c *pcase) (any, budget.Guarantee) {
 			p := c.params.(misragries.Params)
-			t, err := filled(c.way, func() (*misragries.Sum[uint64], error) { return misragries.NewSum[uint64](p) },
-				func(a, b *misragries.Sum[uint64]) error { return a.Merge(b) }, c.rows(), split, func(t *misragries.Sum[uint64], rows []row) {
+			t := filled(c.way, func() (*misragries.Sum[uint64], error) { return misragries.NewSum[uint64](p) },
+				(*misragries.Sum[uint64]).Merge, c.rows(), split, func(t *misragries.Sum[uint64], rows []row) {
 					first, second := split(rows)
 					for _, part := range [][]row{first, second} {
 						b := made(misragries.New[uint64](p))
@@ -434,14 +410,7 @@ func sketchSubjects(all map[string]*subject) {
 						}
 					}
 				})
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
-			h, err := t.Release()
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
-			return h, h.Guarantee(), nil
+			return promised(t.Release())
 		},
 	}
 	// Of a user's keys above MaxElements some are drawn, and the draws of others are frozen by
@@ -452,15 +421,15 @@ func sketchSubjects(all map[string]*subject) {
 		params: misragries.Params{Epsilon: 1, Delta: 1e-6, MaxElements: 3}, values: uservalues, builder: (*misragries.UserBuilder[uint64])(nil), alike: `AddUser( Append|$)`, spills: true, derived: derived, draws: draws, rare: rare, rarely: rarely,
 		others: []string{"few", "one key each", "two keys each"},
 		ways:   []string{"NewUserBuilder AddUser", "NewUserBuilder AddUser" + merged, "NewUserBuilder AddUser" + merged + " swapped", "NewUserBuilder AddUser" + saved},
-		release: func(c *pcase) (any, budget.Guarantee, error) {
-			b, err := filled(c.way, func() (*misragries.UserBuilder[uint64], error) {
+		release: func(c *pcase) (any, budget.Guarantee) {
+			b := filled(c.way, func() (*misragries.UserBuilder[uint64], error) {
 				return misragries.NewUserBuilder[uint64](c.params.(misragries.Params))
-			}, func(a, b *misragries.UserBuilder[uint64]) error { return a.Merge(b) }, c.users(), parted, func(b *misragries.UserBuilder[uint64], users [][]row) {
+			}, (*misragries.UserBuilder[uint64]).Merge, c.users(), parted, func(b *misragries.UserBuilder[uint64], users [][]row) {
 				for _, rows := range users {
 					b.AddUser(keysIn[uint64](rows))
 				}
 			})
-			return releasedBy(b, err, (*misragries.UserBuilder[uint64]).Release)
+			return promised(b.Release())
 		},
 	}
 }
@@ -486,15 +455,12 @@ func seriesSubject(all map[string]*subject) {
 			return 1
 		},
 		ways: []string{"New Add AddFor", "New AddN AddFor", "New Add AddFor" + saved, "New Add AddFor of known keys"},
-		release: func(c *pcase) (any, budget.Guarantee, error) {
+		release: func(c *pcase) (any, budget.Guarantee) {
 			p := c.params.(series.Params)
 			if strings.Contains(c.way, "known") {
 				p.Dim, p.Delta, p.Discovery, p.Counters, p.MaxKnown, p.Retire = shared, 0, [8]int{}, 0, 0, 0
 			}
-			b, err := series.New[int](p)
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
+			b := try(series.New[int](p))
 			var steps []*series.Slice[int]
 			// When the unit comes.
 			when := map[string]int{"before": 0, "between": 2, "after": 5}[c.place]
@@ -519,17 +485,12 @@ func seriesSubject(all map[string]*subject) {
 				if strings.Contains(c.way, saved) {
 					data := made(b.AppendPrivateState(nil))
 					b = made(series.New[int](p))
-					if err := b.RestorePrivateState(data, step); err != nil {
-						return nil, budget.Guarantee{}, err
-					}
+					check(b.RestorePrivateState(data, step))
 				}
-				s, err := b.Step()
-				if err != nil {
-					return nil, budget.Guarantee{}, err
-				}
+				s := try(b.Step())
 				steps = append(steps, s)
 			}
-			return steps, b.Guarantee(), nil
+			return steps, b.Guarantee()
 		},
 	}
 }
@@ -561,8 +522,8 @@ func setSubjects(all map[string]*subject) {
 		s.own = map[string]func() []row{"often": func() []row { return slices.Repeat(keysOf(own, 1, 1), 41) }}
 		all[name] = s
 	}
-	korBuilder := func(c *pcase) (*kor.Builder, error) {
-		return filled(c.way, func() (*kor.Builder, error) { return kor.New(c.params.(kor.Params)) }, func(a, b *kor.Builder) error { return a.Merge(b) },
+	korBuilder := func(c *pcase) *kor.Builder {
+		return filled(c.way, func() (*kor.Builder, error) { return kor.New(c.params.(kor.Params)) }, (*kor.Builder).Merge,
 			others(c), func(rows []row) (a, b []row) { return cut(rows) }, func(b *kor.Builder, rows []row) {
 				switch {
 				case strings.Contains(c.way, "Weighted"):
@@ -579,23 +540,16 @@ func setSubjects(all map[string]*subject) {
 			})
 	}
 	korWays := []string{"New Toggle", "New ToggleSlice", "New ToggleWeighted", "New Toggle" + merged, "New Toggle" + merged + saved, "New ToggleSlice" + saved}
-	add("kor.Builder.Release", &subject{params: kparams, values: kvalues, builder: (*kor.Builder)(nil), ways: korWays, alike: `.`, release: func(c *pcase) (any, budget.Guarantee, error) {
-		b, err := korBuilder(c)
-		return releasedBy(b, err, (*kor.Builder).Release)
+	add("kor.Builder.Release", &subject{params: kparams, values: kvalues, builder: (*kor.Builder)(nil), ways: korWays, alike: `.`, release: func(c *pcase) (any, budget.Guarantee) {
+		return promised(korBuilder(c).Release())
 	}})
 	add("kor.Builder.Share", &subject{params: kparams, values: map[string][]any{"Epsilon": {1., 4., 0.25}, "Cells": {64, 128}, "Levels": {8, 12}, "CountShare": {0.}, "Seed": {hashing.Seed{1}}},
 		// One bit, by the noise of all parties together.
 		builder: (*kor.Builder)(nil), ways: korWays, limit: func(c *pcase, label string) (float64, float64) { return 1, 1 },
-		release: func(c *pcase) (any, budget.Guarantee, error) {
-			b, err := korBuilder(c)
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
-			s, err := b.Share(3)
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
-			return bitsOf(s.Bytes(), 64), b.Guarantee(), nil
+		release: func(c *pcase) (any, budget.Guarantee) {
+			b := korBuilder(c)
+			s := try(b.Share(3))
+			return bitsOf(s.Bytes(), 64), b.Guarantee()
 		}})
 	add("kor.StreamBuilder.Release", &subject{params: kparams, values: map[string][]any{"Epsilon": {1., 4., 0.25}, "Cells": {64, 128}, "Levels": {8, 12}, "CountShare": {0.}, "Seed": {hashing.Seed{1}}},
 		builder: (*kor.StreamBuilder)(nil), alike: `.`, ways: []string{"NewStreamBuilder Add", "NewStreamBuilder AddWeighted", "NewStreamBuilder Add" + merged, "NewStreamBuilder Add" + saved},
@@ -604,8 +558,8 @@ func setSubjects(all map[string]*subject) {
 		// A cell that is hit becomes a fair coin, and coins are tossed by the word, so those of
 		// later words move where a word is hit for the first time: kor has the exact law.
 		limit: func(c *pcase, label string) (float64, float64) { return inf, 1 },
-		release: func(c *pcase) (any, budget.Guarantee, error) {
-			b, err := filled(c.way, func() (*kor.StreamBuilder, error) { return kor.NewStreamBuilder(c.params.(kor.Params)) }, func(a, b *kor.StreamBuilder) error { return a.Merge(b) },
+		release: func(c *pcase) (any, budget.Guarantee) {
+			b := filled(c.way, func() (*kor.StreamBuilder, error) { return kor.NewStreamBuilder(c.params.(kor.Params)) }, (*kor.StreamBuilder).Merge,
 				others(c), func(rows []row) (a, b []row) { return cut(rows) }, func(b *kor.StreamBuilder, rows []row) {
 					for _, r := range rows {
 						if strings.Contains(c.way, "Weighted") {
@@ -615,23 +569,23 @@ func setSubjects(all map[string]*subject) {
 						}
 					}
 				})
-			return releasedBy(b, err, (*kor.StreamBuilder).Release)
+			return promised(b.Release())
 		}})
 	halves := func(rows []row) (a, b []row) { return halves(rows) }
 	add("kor/distinct.Builder.Release", &subject{params: dparams, values: dvalues, builder: (*distinct.Builder)(nil), alike: `.`,
-		ways: []string{"New Add", "New Add" + merged, "New Add" + merged + " swapped", "New Add" + saved, "New Add" + merged + saved}, release: func(c *pcase) (any, budget.Guarantee, error) {
-			b, err := filled(c.way, func() (*distinct.Builder, error) { return distinct.New(c.params.(distinct.Params)) }, func(a, b *distinct.Builder) error { return a.Merge(b) },
+		ways: []string{"New Add", "New Add" + merged, "New Add" + merged + " swapped", "New Add" + saved, "New Add" + merged + saved}, release: func(c *pcase) (any, budget.Guarantee) {
+			b := filled(c.way, func() (*distinct.Builder, error) { return distinct.New(c.params.(distinct.Params)) }, (*distinct.Builder).Merge,
 				others(c), halves, func(b *distinct.Builder, rows []row) { b.Add(keysIn[uint64](rows)...) })
-			return releasedBy(b, err, (*distinct.Builder).Release)
+			return promised(b.Release())
 		}})
 	add("kor/distinct.FrequencyBuilder.Release", &subject{params: dparams, values: dvalues, builder: (*distinct.FrequencyBuilder)(nil), alike: `.`,
 		ways: []string{"NewFrequencyBuilder Add", "NewFrequencyBuilder Add" + merged, "NewFrequencyBuilder Add" + saved, "NewFrequencyBuilder Add" + merged + saved},
-		release: func(c *pcase) (any, budget.Guarantee, error) {
-			b, err := filled(c.way, func() (*distinct.FrequencyBuilder, error) {
+		release: func(c *pcase) (any, budget.Guarantee) {
+			b := filled(c.way, func() (*distinct.FrequencyBuilder, error) {
 				return distinct.NewFrequencyBuilder(c.params.(distinct.Params), 3)
 			},
-				func(a, b *distinct.FrequencyBuilder) error { return a.Merge(b) }, others(c), halves, func(b *distinct.FrequencyBuilder, rows []row) { b.Add(keysIn[uint64](rows)...) })
-			return releasedBy(b, err, (*distinct.FrequencyBuilder).Release)
+				(*distinct.FrequencyBuilder).Merge, others(c), halves, func(b *distinct.FrequencyBuilder, rows []row) { b.Add(keysIn[uint64](rows)...) })
+			return promised(b.Release())
 		}})
 	// days adds the rows, a third a day, the unit's on every day.
 	days := func(rows []row, add func(keys ...uint64), advance func(day int)) {
@@ -653,35 +607,32 @@ func setSubjects(all map[string]*subject) {
 	}
 	add("kor/distinct.CohortBuilder.Release", &subject{params: dparams, values: dvalues, builder: (*distinct.CohortBuilder)(nil), alike: `.`,
 		ways: []string{"NewCohortBuilder Add Advance", "NewCohortBuilder Add Advance" + merged, "NewCohortBuilder Add Advance" + saved},
-		release: func(c *pcase) (any, budget.Guarantee, error) {
-			b, err := filled(c.way, func() (*distinct.CohortBuilder, error) {
+		release: func(c *pcase) (any, budget.Guarantee) {
+			b := filled(c.way, func() (*distinct.CohortBuilder, error) {
 				return distinct.NewCohortBuilder(c.params.(distinct.Params), 3)
 			},
-				func(a, b *distinct.CohortBuilder) error { return a.Merge(b) }, others(c), halves, func(b *distinct.CohortBuilder, rows []row) {
+				(*distinct.CohortBuilder).Merge, others(c), halves, func(b *distinct.CohortBuilder, rows []row) {
 					days(rows, b.Add, func(day int) { check(b.Advance(day + 1)) })
 				})
-			return releasedBy(b, err, (*distinct.CohortBuilder).Release)
+			return promised(b.Release())
 		}})
 	add("kor/distinct.WindowBuilder.Release", &subject{params: dparams, values: wvalues, builder: (*distinct.WindowBuilder)(nil), alike: `.`, derived: `|\.day$`,
 		ways: []string{"NewWindowBuilder Add Advance", "NewWindowBuilder Add Advance" + merged, "NewWindowBuilder Add Advance" + saved},
-		release: func(c *pcase) (any, budget.Guarantee, error) {
+		release: func(c *pcase) (any, budget.Guarantee) {
 			type windows = published[*distinct.WindowBuilder]
-			b, err := filled(c.way, func() (windows, error) {
+			b := filled(c.way, func() (windows, error) {
 				b, err := distinct.NewWindowBuilder(c.params.(distinct.Params), 0)
 				return windows{b, -1}, err
 			}, func(a, b windows) error { return a.b.Merge(b.b) }, others(c), halves, func(b windows, rows []row) {
 				days(rows, b.b.Add, func(day int) { check(b.b.Advance(day)) })
 			})
-			return releasedBy(b.b, err, (*distinct.WindowBuilder).Release)
+			return promised(b.b.Release())
 		}})
 	add("kor/distinct.RunningBuilder.Step", &subject{params: dparams, values: dvalues, builder: (*distinct.RunningBuilder)(nil), alike: `.`, derived: `|\.slots$`,
 		ways: []string{"NewRunningBuilder Add", "NewRunningBuilder Add" + merged, "NewRunningBuilder Add" + saved},
-		release: func(c *pcase) (any, budget.Guarantee, error) {
+		release: func(c *pcase) (any, budget.Guarantee) {
 			p := c.params.(distinct.Params)
-			b, err := distinct.NewRunningBuilder(p)
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
+			b := try(distinct.NewRunningBuilder(p))
 			// Each total is a sum of all noise so far: what it is more than the last one has a draw
 			// of its own.
 			last, increases := int64(0), []int64{}
@@ -697,33 +648,26 @@ func setSubjects(all map[string]*subject) {
 				rest = nil
 				if strings.Contains(c.way, saved) {
 					type running = published[*distinct.RunningBuilder]
-					b = made(moved(running{b, len(increases)}, func() (running, error) { return running{made(distinct.NewRunningBuilder(p)), len(increases)}, nil })).b
+					b = moved(running{b, len(increases)}, func() (running, error) { return running{made(distinct.NewRunningBuilder(p)), len(increases)}, nil }).b
 				}
 				total := labels(made(b.Step()))[".numbers[0]"].whole.Int64()
 				increases, last = append(increases, total-last), total
 			}
 			days(others(c), func(keys ...uint64) { rest = append(rest, row{key: int(keys[0])}) }, step)
 			step(3)
-			return increases, b.Guarantee(), nil
+			return increases, b.Guarantee()
 		}})
 	add("kor/distinct.ReleasePair", &subject{params: dparams, values: dvalues, builder: (*distinct.Builder)(nil), alike: `Add( Merge|$)`,
-		ways: []string{"New ReleasePair Add", "New ReleasePair Add one", "New ReleasePair Add" + merged + saved}, release: func(c *pcase) (any, budget.Guarantee, error) {
-			a, err := filled(c.way, func() (*distinct.Builder, error) { return distinct.New(c.params.(distinct.Params)) }, func(a, b *distinct.Builder) error { return a.Merge(b) },
+		ways: []string{"New ReleasePair Add", "New ReleasePair Add one", "New ReleasePair Add" + merged + saved}, release: func(c *pcase) (any, budget.Guarantee) {
+			a := filled(c.way, func() (*distinct.Builder, error) { return distinct.New(c.params.(distinct.Params)) }, (*distinct.Builder).Merge,
 				others(c), halves, func(b *distinct.Builder, rows []row) { b.Add(keysIn[uint64](rows)...) })
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
 			b := made(distinct.New(c.params.(distinct.Params)))
 			for _, r := range others(c) {
 				if r.user == 0 && !strings.Contains(c.way, "one") || r.user%2 == 1 {
 					b.Add(uint64(r.key))
 				}
 			}
-			s, err := distinct.ReleasePair(a, b)
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
-			return s, s.Guarantee(), nil
+			return promised(distinct.ReleasePair(a, b))
 		}})
 }
 
@@ -739,11 +683,8 @@ func vectorSubjects(all map[string]*subject) {
 		},
 		ways:  []string{"New Add", "New AddSparse", "New AddDense", "New Add" + merged, "New AddSparse Sibling" + merged},
 		slack: 1e-6,
-		release: func(c *pcase) (any, budget.Guarantee, error) {
-			b, err := jl.New(c.params.(jl.Params))
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
+		release: func(c *pcase) (any, budget.Guarantee) {
+			b := try(jl.New(c.params.(jl.Params)))
 			dense := make([]float64, dim)
 			give := func(b *jl.Builder, rows []row) {
 				for _, r := range rows {
@@ -760,29 +701,23 @@ func vectorSubjects(all map[string]*subject) {
 			}
 			rows := c.rows()
 			if strings.Contains(c.way, merged) {
-				other := b
+				var other *jl.Builder
 				if strings.Contains(c.way, "Sibling") {
-					other, err = b.Sibling()
+					other = try(b.Sibling())
 				} else {
-					other, err = jl.New(c.params.(jl.Params))
-				}
-				if err != nil {
-					return nil, budget.Guarantee{}, err
+					other = try(jl.New(c.params.(jl.Params)))
 				}
 				first, second := halves(rows)
 				give(b, first)
 				give(other, second)
-				if err := b.Merge(other); err != nil {
-					return nil, budget.Guarantee{}, err
-				}
+				check(b.Merge(other))
 			} else {
 				give(b, rows)
 			}
 			if strings.Contains(c.way, "AddDense") {
 				b.AddDense(dense)
 			}
-			s, err := b.Release()
-			return s, b.Guarantee(), err
+			return try(b.Release()), b.Guarantee()
 		},
 	}
 	all["alp.Builder.Release"] = &subject{
@@ -798,19 +733,15 @@ func vectorSubjects(all map[string]*subject) {
 			"TwoVectors": {false}, "Alpha": {0.}, "Base": {0.}, "Levels": {0}, "Columns": {0}, "Split": {0.}, "Turn": {0.}, "FalseKeys": {0.}, "Linear": {false}, "Independent": {false},
 		},
 		ways: []string{"New Add"},
-		release: func(c *pcase) (any, budget.Guarantee, error) {
-			b, err := alp.New(c.params.(alp.Params))
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
+		release: func(c *pcase) (any, budget.Guarantee) {
+			b := try(alp.New(c.params.(alp.Params)))
 			for _, r := range c.rows() {
 				if r.user != 0 {
 					r.value *= 16 // so that the list has some
 				}
 				b.Add(uint64(r.key), r.value)
 			}
-			p, err := b.Release()
-			return p, b.Guarantee(), err
+			return try(b.Release()), b.Guarantee()
 		},
 	}
 	vector := func(x ...float64) elliptical.Vector { return elliptical.VectorOf(x...) }
@@ -835,7 +766,7 @@ func vectorSubjects(all map[string]*subject) {
 			"NewBuilder Add within a ball", "NewBuilder AddSparse within an ellipsoid"},
 		replaced: func(p any) bool { return p.(elliptical.Params).Relation == budget.Replace },
 		slack:    1e-3, // of whole numbers of steps
-		release: func(c *pcase) (any, budget.Guarantee, error) {
+		release: func(c *pcase) (any, budget.Guarantee) {
 			p := c.params.(elliptical.Params)
 			if p.Epsilon > 0 && p.Delta == 0 { // Optimal may be Box, whose noise no law draws
 				p.Shape = elliptical.Independent
@@ -851,10 +782,7 @@ func vectorSubjects(all map[string]*subject) {
 					p.Ellipsoid = elliptical.PackSymmetric(mat.NewSymDense(3, []float64{1, 0.5, 0, 0.5, 1, 0, 0, 0, 4}))
 				}
 			}
-			b, err := elliptical.NewBuilder(p)
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
+			b := try(elliptical.NewBuilder(p))
 			give := func(b *elliptical.Builder, users [][]row) {
 				for _, rows := range users {
 					x, even := one(rows), len(rows) == 0 || rows[0].user%2 == 0
@@ -875,14 +803,11 @@ func vectorSubjects(all map[string]*subject) {
 				first, second := parted(users)
 				give(b, first)
 				give(other, second)
-				if err := b.Merge(other); err != nil {
-					return nil, budget.Guarantee{}, err
-				}
+				check(b.Merge(other))
 			} else {
 				give(b, users)
 			}
-			s, err := b.Release()
-			return s, b.Guarantee(), err
+			return try(b.Release()), b.Guarantee()
 		},
 	}
 }
@@ -938,14 +863,10 @@ func columnSubjects(all map[string]*subject) {
 		params: column.Params{Epsilon: 1, Min: -1, Max: 3}, values: values, builder: (*column.Builder)(nil), draws: draws, alike: `.`, units: units, own: extremes, others: others, spills: true, replaced: replaced,
 		given: `^\.found\.`, slack: 1e-3,
 		ways: []string{"New Add", "New Add" + merged, "New Add" + merged + " swapped", "New Add" + saved, "New Add" + merged + saved, "New AddN", "New AddN" + merged + saved},
-		release: func(c *pcase) (any, budget.Guarantee, error) {
-			b, err := filled(c.way, func() (*column.Builder, error) { return column.New(c.params.(column.Params)) }, func(a, b *column.Builder) error { return a.Merge(b) },
+		release: func(c *pcase) (any, budget.Guarantee) {
+			b := filled(c.way, func() (*column.Builder, error) { return column.New(c.params.(column.Params)) }, (*column.Builder).Merge,
 				valuesOf(c), cut[float64], func(b *column.Builder, rows []float64) { addRows(b, c.way, rows) })
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
-			s, err := b.Release()
-			return s, b.Guarantee(), err
+			return try(b.Release()), b.Guarantee()
 		},
 	}
 	all["elliptical/column.QuantileBuilder.Release"] = &subject{
@@ -956,14 +877,10 @@ func columnSubjects(all map[string]*subject) {
 		// law).
 		limit: func(c *pcase, label string) (float64, float64) { return inf, inf },
 		ways:  []string{"NewQuantiles Add", "NewQuantiles Add" + merged, "NewQuantiles Add" + saved, "NewQuantiles AddN"},
-		release: func(c *pcase) (any, budget.Guarantee, error) {
-			b, err := filled(c.way, func() (*column.QuantileBuilder, error) { return column.NewQuantiles(c.params.(column.Params), 0.5) },
-				func(a, b *column.QuantileBuilder) error { return a.Merge(b) }, valuesOf(c), cut[float64], func(b *column.QuantileBuilder, rows []float64) { addRows(b, c.way, rows) })
-			if err != nil {
-				return nil, budget.Guarantee{}, err
-			}
-			s, err := b.Release()
-			return s, b.Guarantee(), err
+		release: func(c *pcase) (any, budget.Guarantee) {
+			b := filled(c.way, func() (*column.QuantileBuilder, error) { return column.NewQuantiles(c.params.(column.Params), 0.5) },
+				(*column.QuantileBuilder).Merge, valuesOf(c), cut[float64], func(b *column.QuantileBuilder, rows []float64) { addRows(b, c.way, rows) })
+			return try(b.Release()), b.Guarantee()
 		},
 	}
 }
@@ -977,7 +894,7 @@ func planSubjects(all map[string]*subject) {
 		"Rho": {2., 0.5, 0.}, "Epsilon": {0., 4.}, "Delta": {0., 1e-3}, "Dim": {dim}, "Max": {4., 1.}, "Rows": {0, 1000}, "NonNegative": {false, true}, "Symmetric": {false, true}, "Relative": {false, true}, "Resolution": {0., 0.0625},
 		"Workers": {0, 1}, "Method": {plan.Auto, plan.Plain, plan.Adaptive, plan.TwoPass},
 	}
-	ready := func(c *pcase) (*plan.Mechanism, error) {
+	ready := func(c *pcase) *plan.Mechanism {
 		p := c.params.(plan.Params)
 		if p.Epsilon > 0 { // in the place of Rho
 			p.Rho, p.Delta = 0, max(p.Delta, 1e-3)
@@ -989,33 +906,29 @@ func planSubjects(all map[string]*subject) {
 			p.Method = plan.Adaptive
 		}
 		if strings.Contains(c.way, "thesis") { // which has no sign and centres rows
-			return thesis.New(thesis.Params{Rho: p.Rho, Dim: p.Dim, Max: p.Max, Rows: p.Rows, Relation: p.Relation, Instance: thesis.IOME})
+			return try(thesis.New(thesis.Params{Rho: p.Rho, Dim: p.Dim, Max: p.Max, Rows: p.Rows, Relation: p.Relation, Instance: thesis.IOME}))
 		}
-		m, err := plan.New(p)
-		if err == nil && strings.Contains(c.way, "WithRanges") {
+		m := try(plan.New(p))
+		if strings.Contains(c.way, "WithRanges") {
 			low := []float64{0, 0.5, -1}
 			if strings.Contains(c.way, "Sparse") {
 				low[1] = 0 // it wants 0 in every range
 			}
-			m, err = m.WithRanges(low, []float64{1, 4, 1})
+			m = try(m.WithRanges(low, []float64{1, 4, 1}))
 		}
-		if err == nil && strings.Contains(c.way, "WithScales") {
-			m, err = m.WithScales([]float64{1, 0.5, 0.25})
+		if strings.Contains(c.way, "WithScales") {
+			m = try(m.WithScales([]float64{1, 0.5, 0.25}))
 		}
-		return m, err
+		return m
 	}
-	release := func(c *pcase) (any, budget.Guarantee, error) {
-		m, err := ready(c)
-		if err != nil {
-			return nil, budget.Guarantee{}, err
-		}
+	release := func(c *pcase) (any, budget.Guarantee) {
+		m := ready(c)
 		var rows [][]row
 		for _, user := range c.users() {
 			if len(user) == 0 || user[0].user <= 800 {
 				rows = append(rows, user)
 			}
 		}
-		var y *plan.Mean
 		if strings.HasPrefix(c.way, "ReleaseSparse") {
 			s := plan.Sparse{Offsets: []int{0}}
 			for _, user := range rows {
@@ -1030,24 +943,19 @@ func planSubjects(all map[string]*subject) {
 			if strings.Contains(c.way, "emptied") && c.side == 1 && !c.replaced {
 				s.Offsets = append(s.Offsets, len(s.Indices))
 			}
-			y, err = m.ReleaseSparse(context.Background(), s)
-		} else {
-			x := [][]float64{}
-			for _, user := range rows {
-				one := make([]float64, dim)
-				for _, r := range user {
-					if r.key < dim {
-						one[r.key] = r.value
-					}
+			return promised(m.ReleaseSparse(context.Background(), s))
+		}
+		x := [][]float64{}
+		for _, user := range rows {
+			one := make([]float64, dim)
+			for _, r := range user {
+				if r.key < dim {
+					one[r.key] = r.value
 				}
-				x = append(x, one)
 			}
-			y, err = m.Release(context.Background(), x)
+			x = append(x, one)
 		}
-		if err != nil {
-			return nil, budget.Guarantee{}, err
-		}
-		return y, y.Guarantee(), nil
+		return promised(m.Release(context.Background(), x))
 	}
 	own := map[string]func() []row{
 		"ends": func() []row { return []row{{key: 0, value: 1}, {key: 1, value: 4}, {key: 2, value: 1}} }, "other ends": func() []row { return []row{{key: 1, value: 0.5}, {key: 2, value: -1}} },

@@ -46,7 +46,7 @@ type subject struct {
 	values  map[string][]any // of fields, where those of the type (see choices) do not fit
 	ways    []string         // the constructor, then the methods that are called
 	builder any              // what has these methods, a nil pointer
-	release func(c *pcase) (out any, g budget.Guarantee, err error)
+	release func(c *pcase) (out any, g budget.Guarantee)
 	// units and others are the roles, see unitRoles and otherRoles; nil means all of them.
 	units, others []string
 	// most is how many rows a unit may have: 0 for any number, which the Builder limits.
@@ -433,6 +433,19 @@ type measured struct {
 	wrong  []string
 }
 
+// released returns what a case releases, or the error by which it is refused.
+func (s *subject) released(c *pcase) (out any, g budget.Guarantee, err error) {
+	defer func() {
+		r := recover()
+		refused, ok := r.(refusal)
+		if err = refused.error; r != nil && !ok {
+			panic(r)
+		}
+	}()
+	out, g = s.release(c)
+	return out, g, nil
+}
+
 // measure releases a case with and without its unit, and with each noise in turn.
 func (s *subject) measure(c pcase) (m measured, refused error) {
 	var panicked any
@@ -443,7 +456,7 @@ func (s *subject) measure(c pcase) (m measured, refused error) {
 		draws = replay.RecordFixed(words, fixed, func() {
 			defer func() { panicked = recover() }()
 			var out any
-			if out, g, err = s.release(&c); err == nil {
+			if out, g, err = s.released(&c); err == nil {
 				numbers = labels(out)
 			}
 		})
@@ -1412,7 +1425,7 @@ func (w *walk) pair(at []int) pair {
 		c.side = side
 		refused = map[string]float64{"given refusal": float64(side)}
 		defer func() { _ = recover() }() // measure says so
-		if _, _, err := w.s.release(&c); err == nil {
+		if _, _, err := w.s.released(&c); err == nil {
 			refused = nil
 		}
 		return refused
@@ -1592,7 +1605,7 @@ func TestProductControls(t *testing.T) {
 	}
 	for flaw, f := range flaws {
 		s := &subject{params: flawed{1, uint8(flaw)}, values: map[string][]any{"Epsilon": {1.}, "Flaw": {uint8(flaw)}}, ways: []string{"New"}, units: []string{"one key"}, others: []string{"one key each"},
-			release: func(c *pcase) (any, budget.Guarantee, error) {
+			release: func(c *pcase) (any, budget.Guarantee) {
 				p := c.params.(flawed)
 				counts := make([]int64, shared)
 				for _, r := range c.rows() {
@@ -1613,7 +1626,7 @@ func TestProductControls(t *testing.T) {
 						}
 						counts[r.key]--
 					case "a unit that is refused":
-						return nil, budget.Guarantee{}, errors.New("refused")
+						check(errors.New("refused"))
 					}
 				}
 				scale := 1 / p.Epsilon
@@ -1632,7 +1645,7 @@ func TestProductControls(t *testing.T) {
 					}
 					out = append(out, count{key, x + z})
 				}
-				return out, p.Guarantee(), nil
+				return out, p.Guarantee()
 			}}
 		if f.name == "noise of one draw for all, with a unit in two keys" {
 			s.spills = true

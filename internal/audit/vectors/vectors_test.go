@@ -79,17 +79,8 @@ func keptThreshold(counters, epsilon, delta float64) float64 {
 	return plan.Threshold
 }
 
-// law builds a law from its one parameter.
-func law[T any](construct func(float64) (T, error), parameter float64) T {
-	d, err := construct(parameter)
-	if err != nil {
-		panic(err)
-	}
-	return d
-}
-
-// known returns a number, which has no error for a vector's arguments.
-func known(x float64, err error) float64 {
+// known returns what has no error for a vector's arguments.
+func known[T any](x T, err error) T {
 	if err != nil {
 		panic(err)
 	}
@@ -98,49 +89,35 @@ func known(x float64, err error) float64 {
 
 var unit = budget.Element(budget.AddRemove)
 
+// of is a function of named arguments.
+func of(names string, f func(a []float64) float64) func(c numeric) float64 {
+	return func(c numeric) float64 { return f(c.arguments(strings.Fields(names)...)) }
+}
+
+// at is one of a law with a parameter, at x.
+func at[T any](construct func(float64) (T, error), parameter string, f func(T, float64) float64) func(c numeric) float64 {
+	return of(parameter+" x", func(a []float64) float64 { return f(known(construct(a[0])), a[1]) })
+}
+
 // functions are those that the vectors name.
 var functions = map[string]func(c numeric) float64{
-	"noise.DiscreteLaplace.LogProb":      discreteLaplace(noise.DiscreteLaplace.LogProb),
-	"noise.DiscreteLaplace.LogSurvival":  discreteLaplace(noise.DiscreteLaplace.LogSurvival),
-	"noise.DiscreteLaplace.Prob":         discreteLaplace(noise.DiscreteLaplace.Prob),
-	"noise.DiscreteLaplace.Variance":     func(c numeric) float64 { return law(noise.NewDiscreteLaplace, c.Args["scale"].(float64)).Variance() },
-	"noise.Geometric.Prob":               geometric(noise.Geometric.Prob),
-	"noise.Geometric.LogSurvival":        geometric(noise.Geometric.LogSurvival),
-	"noise.DiscreteGaussian.Prob":        discreteGaussian(noise.DiscreteGaussian.Prob),
-	"noise.DiscreteGaussian.LogSurvival": discreteGaussian(noise.DiscreteGaussian.LogSurvival),
-	"noise.DiscreteGaussian.Variance":    func(c numeric) float64 { return law(noise.NewDiscreteGaussian, c.Args["sigma"].(float64)).Variance() },
-	"noise.Laplace.LogSurvival": func(c numeric) float64 {
-		return law(noise.NewLaplace, c.Args["scale"].(float64)).LogSurvival(c.Args["x"].(float64))
-	},
-	"noise.Gaussian.LogSurvival": func(c numeric) float64 {
-		return law(noise.NewGaussian, c.Args["sigma"].(float64)).LogSurvival(c.Args["x"].(float64))
-	},
-	"noise.RandomizedResponse.K": func(c numeric) float64 {
-		return float64(law(noise.RandomizedResponse, c.Args["epsilon"].(float64)).K())
-	},
-	"kor.FlipProb": func(c numeric) float64 {
-		plan, err := kor.Params{Epsilon: c.Args["epsilon"].(float64)}.Plan()
-		if err != nil {
-			return math.NaN()
-		}
-		return plan.FlipProb
-	},
-	"noise.LaplaceScale": func(c numeric) float64 {
-		a := c.arguments("epsilon", "sensitivity")
-		return known(noise.LaplaceScale(a[0], a[1]))
-	},
-	"noise.GaussianSigmaZCDP": func(c numeric) float64 {
-		a := c.arguments("rho", "sensitivity")
-		return known(noise.GaussianSigmaZCDP(a[0], a[1]))
-	},
-	"noise.GaussianSigma": func(c numeric) float64 {
-		a := c.arguments("epsilon", "delta", "sensitivity")
-		return known(noise.GaussianSigma(a[0], a[1], a[2]))
-	},
-	"noise.GaussianLogDelta": func(c numeric) float64 {
-		a := c.arguments("sigma", "epsilon", "sensitivity")
-		return known(noise.GaussianLogDelta(a[0], a[1], a[2]))
-	},
+	"noise.DiscreteLaplace.LogProb":      at(noise.NewDiscreteLaplace, "scale", noise.DiscreteLaplace.LogProb),
+	"noise.DiscreteLaplace.LogSurvival":  at(noise.NewDiscreteLaplace, "scale", noise.DiscreteLaplace.LogSurvival),
+	"noise.DiscreteLaplace.Prob":         at(noise.NewDiscreteLaplace, "scale", noise.DiscreteLaplace.Prob),
+	"noise.DiscreteLaplace.Variance":     of("scale", func(a []float64) float64 { return known(noise.NewDiscreteLaplace(a[0])).Variance() }),
+	"noise.Geometric.Prob":               at(noise.NewGeometric, "scale", noise.Geometric.Prob),
+	"noise.Geometric.LogSurvival":        at(noise.NewGeometric, "scale", noise.Geometric.LogSurvival),
+	"noise.DiscreteGaussian.Prob":        at(noise.NewDiscreteGaussian, "sigma", noise.DiscreteGaussian.Prob),
+	"noise.DiscreteGaussian.LogSurvival": at(noise.NewDiscreteGaussian, "sigma", noise.DiscreteGaussian.LogSurvival),
+	"noise.DiscreteGaussian.Variance":    of("sigma", func(a []float64) float64 { return known(noise.NewDiscreteGaussian(a[0])).Variance() }),
+	"noise.Laplace.LogSurvival":          at(noise.NewLaplace, "scale", noise.Laplace.LogSurvival),
+	"noise.Gaussian.LogSurvival":         at(noise.NewGaussian, "sigma", noise.Gaussian.LogSurvival),
+	"noise.RandomizedResponse.K":         of("epsilon", func(a []float64) float64 { return float64(known(noise.RandomizedResponse(a[0])).K()) }),
+	"kor.FlipProb":                       of("epsilon", func(a []float64) float64 { return known(kor.Params{Epsilon: a[0]}.Plan()).FlipProb }),
+	"noise.LaplaceScale":                 of("epsilon sensitivity", func(a []float64) float64 { return known(noise.LaplaceScale(a[0], a[1])) }),
+	"noise.GaussianSigmaZCDP":            of("rho sensitivity", func(a []float64) float64 { return known(noise.GaussianSigmaZCDP(a[0], a[1])) }),
+	"noise.GaussianSigma":                of("epsilon delta sensitivity", func(a []float64) float64 { return known(noise.GaussianSigma(a[0], a[1], a[2])) }),
+	"noise.GaussianLogDelta":             of("sigma epsilon sensitivity", func(a []float64) float64 { return known(noise.GaussianLogDelta(a[0], a[1], a[2])) }),
 	"misragries.Delta": func(c numeric) float64 {
 		// the δ at which the threshold is the least one, and at which it is not
 		a := c.arguments("counters", "epsilon", "threshold")
@@ -150,63 +127,21 @@ var functions = map[string]func(c numeric) float64{
 		}
 		return want
 	},
-	"misragries.Threshold": func(c numeric) float64 {
-		a := c.arguments("counters", "epsilon", "delta")
-		return keptThreshold(a[0], a[1], a[2])
-	},
-	"threshold.Laplace.Threshold": func(c numeric) float64 {
-		a := c.arguments("keys", "epsilon", "delta")
-		plan, err := threshold.Params{Epsilon: a[1], Delta: a[2], MaxKeys: int(a[0]), MaxValue: 1, Integers: true, Method: threshold.Laplace}.Plan()
-		if err != nil {
-			return math.NaN()
-		}
-		return plan.Threshold
-	},
-	"budget.PureDP.Times.DeltaAt": func(c numeric) float64 {
-		a := c.arguments("epsilon", "times", "at")
-		return budget.PureDP(a[0], unit).Times(int(a[1])).DeltaAt(a[2])
-	},
+	"misragries.Threshold": of("counters epsilon delta", func(a []float64) float64 { return keptThreshold(a[0], a[1], a[2]) }),
+	"threshold.Laplace.Threshold": of("keys epsilon delta", func(a []float64) float64 {
+		return known(threshold.Params{Epsilon: a[1], Delta: a[2], MaxKeys: int(a[0]), MaxValue: 1, Integers: true, Method: threshold.Laplace}.Plan()).Threshold
+	}),
+	"budget.PureDP.Times.DeltaAt": of("epsilon times at", func(a []float64) float64 { return budget.PureDP(a[0], unit).Times(int(a[1])).DeltaAt(a[2]) }),
 	"budget.PureDP.Compose.DeltaAt": func(c numeric) float64 {
 		var all []budget.Guarantee
 		for _, e := range c.Args["epsilons"].([]any) {
 			all = append(all, budget.PureDP(e.(float64), unit))
 		}
-		g, err := budget.Compose(all...)
-		if err != nil {
-			panic(err)
-		}
-		return g.DeltaAt(c.Args["at"].(float64))
+		return known(budget.Compose(all...)).DeltaAt(c.Args["at"].(float64))
 	},
-	"budget.GDP.Times.DeltaAt": func(c numeric) float64 {
-		a := c.arguments("mu", "times", "at")
-		return budget.GDP(a[0], unit).Times(int(a[1])).DeltaAt(a[2])
-	},
-	"budget.Laplace.DeltaAt": func(c numeric) float64 {
-		a := c.arguments("epsilon", "at")
-		return budget.Laplace(a[0], unit).DeltaAt(a[1])
-	},
-	"budget.ZCDP.DeltaAt": func(c numeric) float64 {
-		a := c.arguments("rho", "at")
-		return budget.ZCDP(a[0], unit).DeltaAt(a[1])
-	},
-}
-
-func discreteLaplace(f func(noise.DiscreteLaplace, float64) float64) func(c numeric) float64 {
-	return func(c numeric) float64 {
-		return f(law(noise.NewDiscreteLaplace, c.Args["scale"].(float64)), c.Args["x"].(float64))
-	}
-}
-
-func geometric(f func(noise.Geometric, float64) float64) func(c numeric) float64 {
-	return func(c numeric) float64 {
-		return f(law(noise.NewGeometric, c.Args["scale"].(float64)), c.Args["x"].(float64))
-	}
-}
-
-func discreteGaussian(f func(noise.DiscreteGaussian, float64) float64) func(c numeric) float64 {
-	return func(c numeric) float64 {
-		return f(law(noise.NewDiscreteGaussian, c.Args["sigma"].(float64)), c.Args["x"].(float64))
-	}
+	"budget.GDP.Times.DeltaAt": of("mu times at", func(a []float64) float64 { return budget.GDP(a[0], unit).Times(int(a[1])).DeltaAt(a[2]) }),
+	"budget.Laplace.DeltaAt":   of("epsilon at", func(a []float64) float64 { return budget.Laplace(a[0], unit).DeltaAt(a[1]) }),
+	"budget.ZCDP.DeltaAt":      of("rho at", func(a []float64) float64 { return budget.ZCDP(a[0], unit).DeltaAt(a[1]) }),
 }
 
 // away returns (got − want)/|want|, computed with 200 bits; for logarithms of numbers near 1 got −

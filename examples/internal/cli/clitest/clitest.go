@@ -110,15 +110,10 @@ func Numbers(t testing.TB, output, prefix string, n int) []float64 {
 	return numbers
 }
 
-// Must returns x. It ends the test by a panic if there is an error.
-func Must[V any](x V, err error) V {
-	Check(err)
-	return x
-}
-
-// Check ends the test by a panic if there is an error.
-func Check(err error) {
-	if err != nil {
-		panic(err)
+// Not fails the test, with a message, if something is so that must not be.
+func Not(t testing.TB, so bool, format string, args ...any) {
+	t.Helper()
+	if so {
+		t.Errorf(format, args...)
 	}
 }
