@@ -196,17 +196,6 @@ func privateState(s *state[int]) secret[state[int]] {
 	return private.New(newState(s.params, s.calibrated, s.pass, newIndex[int](0), 0))
 }
 
-// Sums cost the counts the share of the budget that they take, and nothing else.
-func TestCostOfSums(t *testing.T) {
-	p := Params{Epsilon: 1, Delta: 1e-6, Max: 200}
-	alone := Params{Epsilon: 1, Delta: 1e-6, CountShare: 0.5}.normal()
-	c := dptest.OK(alone.sizes())(t)
-	law := alone.noises(c, choice{})
-	rest := law.count*law.count - law.weight*law.weight
-	require.InEpsilon(t, math.Sqrt(law.weight*law.weight+rest/(1-valuesShare)), planned(p).StdDev, 1e-9)
-	require.Less(t, planned(p).StdDev, 1.35*planned(alone).StdDev)
-}
-
 // In a range that is narrower than a step of the values, all are rounded to one end of it, and the
 // intervals say so.
 func TestIntervalsOfANarrowRange(t *testing.T) {

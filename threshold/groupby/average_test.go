@@ -81,9 +81,6 @@ func TestAverageOfRows(t *testing.T) {
 	for _, of := range [][3]int64{{7, 2, 4}, {-7, 2, -4}, {6, 4, 2}, {5, 4, 1}, {-5, 4, -1}, {0, 9, 0}, {math.MaxInt64, 1, math.MaxInt64}, {math.MinInt64, 1, math.MinInt64}, {9, 10, 1}, {4, 9, 0}, {5, 9, 1}} {
 		require.Equal(t, of[2], average(of[0], of[1]), "%v", of)
 	}
-	for _, p := range []Params{{Epsilon: 1, Delta: 1e-6, Average: true}, {Epsilon: 1, Delta: 1e-6, Average: true, Levels: [8]float64{0.5}}} {
-		require.ErrorIs(t, dptest.Err(New[int](p)), ErrParams)
-	}
 	// A state with a pair of no rows is none.
 	r := rowsOf[string, int](t, Params{Epsilon: 1, Delta: 1e-6, Max: 5, Average: true})
 	r.AddValue("ann", 1, 2)

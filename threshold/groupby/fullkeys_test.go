@@ -263,6 +263,11 @@ type service struct {
 	top   []map[int]int // of the largest keys
 }
 
+// folded returns E|X| for X normal.
+func folded(mean, sd float64) float64 {
+	return sd*math.Sqrt(2/math.Pi)*math.Exp(-mean*mean/(2*sd*sd)) + mean*(1-2*tailOf(mean/sd))
+}
+
 // errorsOf returns the expected |error| of the largest keys, on average over them: by the chosen
 // clip, and by the best one for those who know.
 func (v service) errorsOf(t *testing.T, c calibration, deviation func(at choice) float64, best func(j int) float64) (chosen, least float64, median int) {
@@ -404,40 +409,6 @@ func TestChosenIsNearTheBest(t *testing.T) {
 	require.Less(t, math.Exp(fixed), 0.75)
 }
 
-// Where all users have one key, the noise is that of FullKeys 1, and 36 is hardly worse for having
-// been chosen.
-func TestNoiseOfTheChosen(t *testing.T) {
-	for _, passes := range []int{1, 2} {
-		p := Params{Epsilon: 1, Delta: 1e-6, Passes: passes, FullKeys: AutoFullKeys}.normal()
-		c := dptest.OK(p.foundSizes())(t)
-		c.weight *= unit
-		sd := func(at choice) float64 { return p.noises(c, at).count }
-		fixed := func(full int) float64 {
-			p := p
-			p.FullKeys = full
-			c := dptest.OK(p.foundSizes())(t)
-			c.weight *= unit
-			return p.noises(c, choice{}).count
-		}
-		all := len(c.clips)
-		most := map[int]float64{1: 1.06, 2: 1.15}[passes]
-		require.Less(t, sd(choice{all - 1, all}), most*fixed(1))
-		for j, k := range c.clips {
-			if k.full == 64 {
-				require.Less(t, sd(choice{j, j + 2}), 1.03*fixed(64))
-			}
-			if passes == 1 && k.full >= 9 {
-				require.InDelta(t, (math.Sqrt(float64(k.full))+1)/2, float64(k.mix)/fine, 0.55)
-			}
-		}
-		if passes == 1 { // half of C + 1 would waste the share of the rests at C = 1
-			c.clips[all-1].mix = fine
-			c.clips[all-1].length = 0
-			require.Greater(t, sd(choice{all - 1, all}), 1.2*fixed(1))
-		}
-	}
-}
-
 // One user with one key each, by the defaults of Rows: counts and sums have hardly more noise than
 // with FullKeys 1, whatever values there are, where 36 has six times as much.
 func TestOneKeyEach(t *testing.T) {
@@ -545,29 +516,6 @@ func TestDiscoveryChooses(t *testing.T) {
 	g := dptest.OK(b.Release())(t)
 	require.Equal(t, 1, g.FullKeys())
 	require.InDelta(t, g.noises.count, planned(Params{Epsilon: 4, Delta: 1e-6, Passes: 2, FullKeys: 1}).StdDev*1.15, 0.15*g.noises.count)
-}
-
-// The choice takes nothing from the keys: Rows show as many as two passes with FullKeys fixed, and
-// of many releases far more than by a part of ε and δ each.
-func TestChoiceTakesNoKeys(t *testing.T) {
-	for _, n := range []int{1, 7} {
-		kernels := func(p Params) (first, second float64) {
-			c := dptest.OK(p.normal().calibrate())(t)
-			return float64(c.first.Threshold) / unit, float64(c.kernel.Threshold) / unit
-		}
-		fixed := Params{Epsilon: 1, Delta: 1e-6, Passes: 2, Releases: n}
-		chosen := fixed
-		chosen.FullKeys = AutoFullKeys
-		first, second := kernels(fixed)
-		again, last := kernels(chosen)
-		require.InEpsilon(t, first, again, 1e-3)
-		require.InEpsilon(t, second, last, 1e-3)
-		if n > 1 {
-			alone, rest := kernels(Params{Epsilon: 1. / 7, Delta: 1e-6 / 7, Passes: 2})
-			require.Less(t, 2*again, alone)
-			require.Less(t, 2*last, rest)
-		}
-	}
 }
 
 // Where nothing is said, two passes and Rows choose, with values of every kind; where users are not

@@ -14,68 +14,6 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Every key of the list is shown with its count, sum and mean, those that nobody has too, and no
-// other key, for users with fewer and with more keys than Clip; with δ and without.
-func TestEveryListedKeyIsShown(t *testing.T) {
-	const confidence = 1 - 1e-11
-	words := []string{"pear", "apple", "", "fig", "kiwi", "apple", "nobody has this"}
-	for _, p := range []Params{{Epsilon: 1, Delta: 1e-6}, {Epsilon: 1}, {Epsilon: 1, Relation: budget.Replace}, {Epsilon: 2, Delta: 1e-9, Relation: budget.Replace}} {
-		p.Min, p.Max, p.Others, p.FullKeys = -1, 3, true, 2
-		b := dptest.OK(NewListed(p, words...))(t)
-		counts, sums := map[string]float64{}, map[string]float64{}
-		for u := range 4000 {
-			keys := words[:1+u%5]
-			valued(b)(split(func(yield func(string, float64) bool) {
-				for i, key := range keys {
-					counts[key]++
-					sums[key] += float64(i) - 1
-					if !yield(key, float64(i)-1) {
-						return
-					}
-				}
-				yield("plum", 2) // not listed
-			}))
-		}
-		require.True(t, b.Guarantee().Equal(p.ofList(6).Guarantee()))
-		g := dptest.OK(b.Release())(t)
-		require.Equal(t, []string{"", "apple", "fig", "kiwi", "nobody has this", "pear"}, keysOf(g))
-		require.False(t, g.Has("plum"))
-		require.True(t, math.IsInf(planned(g.Params()).Threshold, -1))
-		require.Equal(t, 6, g.Params().most)
-		// not without the list
-		for _, p := range []Params{g.Params(), {Epsilon: 1, Delta: 1e-6, listed: true, most: 6}} {
-			require.ErrorIs(t, dptest.Err(New[string](p)), ErrParams)
-			require.ErrorIs(t, dptest.Err(NewDiscovery[string](p)), ErrParams)
-		}
-		require.Equal(t, budget.User(0, g.Params().Relation), g.Guarantee().Unit())
-		if p.Delta == 0 {
-			require.Equal(t, p.Epsilon, g.Guarantee().EpsilonAt(0))
-		}
-		dptest.Alarm(t, 6*5e-11+1e-10)
-		for key := range g.All() {
-			inside := func(x float64, lo, hi float64) { require.True(t, lo <= x && x <= hi, "%v not in [%v, %v]", x, lo, hi) }
-			lo, hi := g.Interval(key, confidence)
-			inside(counts[key], lo, hi)
-			require.Less(t, hi-lo, 4000.) // clipping costs up to 3/5 of the users
-			lo, hi = g.SumInterval(key, confidence)
-			inside(sums[key], lo, hi)
-			lo, hi = g.MeanInterval(key, confidence)
-			if counts[key] > 0 {
-				inside(sums[key]/counts[key], lo, hi)
-			}
-		}
-		require.InDelta(t, 4000, g.Others(), 26*g.noises.others) // e^{−√2·26}, or less
-		lo, hi := g.Interval("plum", confidence)
-		require.True(t, lo == 0 && math.IsInf(hi, 1))
-		require.Contains(t, g.String(), "6 listed keys with counts of users, sums and means")
-		decoded, size := dptest.RoundTrip(t, g, "%+v", p)
-		require.Equal(t, g, decoded)
-		require.Positive(t, size)
-		again := dptest.OK(NewListed(g.Params(), words...))(t)
-		require.Equal(t, g.Params(), again.params)
-	}
-}
-
 // listed returns the Params that NewListed makes of these for a list of n keys.
 func (p Params) ofList(n int) Params {
 	p.most, p.listed = n, true
@@ -189,71 +127,6 @@ func TestListedNeighbours(t *testing.T) {
 	}
 }
 
-// The whole law of what is released of two keys, both counts and the shortfall, in cells: the exact
-// divergence of all neighbours is within δ at ε, in both orders, and not within it by half of the
-// noise.
-func TestListedReleasesExactly(t *testing.T) {
-	const cells, reach = 40, 8.
-	for _, p := range []Params{
-		{Epsilon: 1, Delta: 0.01, FullKeys: 1}, {Epsilon: 1, FullKeys: 1}, {Epsilon: 1, Delta: 0.01, FullKeys: 1, Relation: budget.Replace},
-		{Epsilon: 1, FullKeys: 1, Relation: budget.Replace}, {Epsilon: 2, Delta: 0.001, FullKeys: 2}, {Epsilon: 2, FullKeys: 2},
-	} {
-		b := dptest.OK(NewListed(p, 0, 1))(t)
-		// law returns the masses of cells, which reach as far as so many widths, of a number with
-		// noise.
-		law := func(x, scale, width float64) []float64 {
-			laplace := dptest.OK(noise.NewDiscreteLaplace(scale))(t)
-			survival := func(y float64) float64 { return tailOf(y / scale) }
-			if p.Delta == 0 {
-				survival = func(y float64) float64 { return laplace.Survival(math.Floor(y)) }
-			}
-			masses := make([]float64, cells)
-			above := 1.0
-			for i := range masses {
-				next := 0.0
-				if i < cells-1 {
-					next = survival((float64(i+1)/cells*2-1)*reach*width - x)
-				}
-				masses[i], above = above-next, next
-			}
-			return masses
-		}
-		worst := func(noise float64) (worst float64) {
-			var users [][][]float64
-			for _, keys := range [][]int{nil, {0}, {1}, {0, 1}} {
-				moved, scales := moves(t, b, keys, 0)
-				var laws [][]float64
-				for _, i := range []int{0, 2, 4} { // two counts and the shortfall
-					laws = append(laws, law(moved[i], scales[i]*noise, scales[i]))
-				}
-				users = append(users, laws)
-			}
-			for i, a := range users {
-				for j, b := range users {
-					if i == j || p.Relation != budget.Replace && i > 0 && j > 0 {
-						continue
-					}
-					sum := 0.0
-					for x := range cells {
-						for y := range cells {
-							left, right := a[0][x]*a[1][y], math.Exp(p.Epsilon)*b[0][x]*b[1][y]
-							for z := range cells {
-								sum += max(left*a[2][z]-right*b[2][z], 0)
-							}
-						}
-					}
-					worst = max(worst, sum)
-				}
-			}
-			return worst
-		}
-		exact := worst(1)
-		require.LessOrEqual(t, exact, p.Delta+1e-12, "%+v", p)
-		require.GreaterOrEqual(t, exact, p.Delta/2, "%+v", p)
-		require.Greater(t, worst(0.5), 2*p.Delta+1e-3, "%+v", p)
-	}
-}
-
 // Noise has its law on all listed keys, whether anybody has them, and on what is beside them.
 func TestListedNoise(t *testing.T) {
 	const n, bins = 3000, 20
@@ -300,52 +173,6 @@ func TestListedNoise(t *testing.T) {
 			}
 		}
 	}
-}
-
-// Shards of one list are one machine; those of other lists do not merge, and their states cannot be
-// restored.
-func TestListedShards(t *testing.T) {
-	p := Params{Epsilon: 1, Delta: 1e-6, FullKeys: 3, Min: -1, Max: 3, Others: true}
-	list := []int{4, 1, 9, 16, 25}
-	rng := rand.New(rand.NewPCG(8, 8))
-	one, again := dptest.OK(NewListed(p, list...))(t), dptest.OK(NewListed(p, list...))(t)
-	slices.Sort(list)
-	shards := []*Builder[int]{dptest.OK(NewListed(p, list...))(t), dptest.OK(NewListed(p, list...))(t), dptest.OK(NewListed(p, list...))(t)}
-	var users [][]int
-	for range 300 {
-		users = append(users, rng.Perm(30)[:rng.IntN(20)])
-	}
-	value := func(key int) float64 { return float64(key%9) - 2.3 }
-	for _, user := range users {
-		valued(one)(split(pairs(user, value)))
-		valued(shards[rng.IntN(3)])(split(pairs(user, value)))
-	}
-	slices.Reverse(users)
-	for _, user := range users {
-		valued(again)(split(pairs(user, value)))
-	}
-	require.NoError(t, shards[0].Merge(shards[1]))
-	require.NoError(t, shards[0].Merge(shards[2]))
-	want := dptest.OK(one.AppendPrivateState(nil))(t)
-	require.Equal(t, want, dptest.OK(again.AppendPrivateState(nil))(t))
-	require.Equal(t, want, dptest.OK(shards[0].AppendPrivateState(nil))(t))
-	restored := dptest.OK(NewListed(p, list...))(t)
-	require.NoError(t, restored.RestorePrivateState(want))
-	require.Equal(t, want, dptest.OK(restored.AppendPrivateState(nil))(t))
-	require.Positive(t, held(restored).others)
-	for n := range want {
-		require.ErrorIs(t, restored.RestorePrivateState(want[:n]), ErrFormat)
-	}
-	for _, others := range [][]int{{4, 1, 9, 16, 26}, {1, 4}} {
-		other := dptest.OK(NewListed(p, others...))(t)
-		require.ErrorIs(t, restored.Merge(other), ErrMismatch)
-		require.ErrorIs(t, other.RestorePrivateState(want), ErrMismatch)
-		require.False(t, other.Released())
-	}
-	require.Equal(t, want, dptest.OK(restored.AppendPrivateState(nil))(t))
-	unlisted := builder[int](t, everything)
-	require.ErrorIs(t, unlisted.RestorePrivateState(want), ErrMismatch)
-	require.ErrorIs(t, unlisted.Merge(restored), ErrMismatch)
 }
 
 // Rows over a list, in any order, from two machines and through private states, release the state
@@ -397,11 +224,6 @@ func TestListedRowsAreUsers(t *testing.T) {
 			}
 		}))
 	}
-	for name, wrong := range map[string]Params{"chosen": {Epsilon: 1, FullKeys: AutoFullKeys}, "passes": {Epsilon: 1, Delta: 1e-6, Passes: 2}, "keys": {Epsilon: 1, KeysOnly: true}} {
-		require.ErrorIs(t, dptest.Err(NewListedRows[int](wrong, 1, 2)), ErrParams, name)
-	}
-	require.ErrorIs(t, dptest.Err(NewListedRows[int, int](Params{Epsilon: 1})), ErrParams)
-	require.ErrorIs(t, dptest.Err(NewRows[int, int](Params{Epsilon: 1, Delta: 1e-6}.ofList(3))), ErrParams)
 }
 
 // Of rows over a list, whatever is chosen: what a user of any number of listed keys moves, in units
@@ -459,23 +281,7 @@ func (r *Rows[U, K]) addOf(user U, key K) {
 	}
 }
 
-func TestListsAreChecked(t *testing.T) {
-	for name, wrong := range map[string]Params{
-		"no ε":       {},
-		"δ denormal": {Epsilon: 1, Delta: 5e-324},
-		"δ < 0":      {Epsilon: 1, Delta: -1},
-		"keys":       {Epsilon: 1, KeysOnly: true},
-		"passes":     {Epsilon: 1, Delta: 1e-6, Passes: 2},
-		"share":      {Epsilon: 1, CountShare: 0.5},
-		"clip":       {Epsilon: 1, FullKeys: 4097},
-		"range":      {Epsilon: 1, Min: 2, Max: 1},
-	} {
-		require.ErrorIs(t, dptest.Err(NewListed(wrong, "a", "b")), ErrParams, name)
-		require.False(t, wrong.ofList(2).Guarantee().Promises(), name)
-	}
-	require.ErrorIs(t, dptest.Err(NewListed[string](Params{Epsilon: 1})), ErrParams)
-	require.ErrorIs(t, dptest.Err(New[string](Params{Epsilon: 1, Delta: 1e-6}.ofList(3))), ErrParams)
-	require.ErrorIs(t, dptest.Err(NewDiscovery[string](Params{Epsilon: 1, Delta: 1e-6, Passes: 2}.ofList(3))), ErrParams)
+func TestListsOfKeys(t *testing.T) {
 	// The figures of NewListed, and what the shares allow.
 	require.InEpsilon(t, 1.5*8, planned(Params{Epsilon: 1, FullKeys: 8}.ofList(100)).StdDev, 0.01)
 	require.InEpsilon(t, 4.36*math.Sqrt(8), planned(Params{Epsilon: 1, Delta: 1e-6, FullKeys: 8}.ofList(100)).StdDev, 0.01)

@@ -97,16 +97,3 @@ func TestReleasesCompose(t *testing.T) {
 	require.LessOrEqual(t, g.Times(365).EpsilonAt(1e-6), 22.4)
 	require.EqualValues(t, 1, g.EpsilonAt(1e-9), "a single one keeps its own theorem")
 }
-
-func TestReleasesParams(t *testing.T) {
-	for _, n := range []int{-1, mostReleases + 1} {
-		require.ErrorIs(t, dptest.Err(New[int](Params{Epsilon: 1, Delta: 1e-6, Releases: n})), ErrParams)
-	}
-	one, other := builder[int](t, plain), builder[int](t, Params{Epsilon: plain.Epsilon, Delta: plain.Delta, Releases: 2})
-	require.ErrorIs(t, one.Merge(other), ErrMismatch)
-	require.True(t, planned(plain).Threshold < planned(other.params).Threshold)
-	_, err := New[int](Params{Epsilon: minEpsilon, Delta: 1e-9, Releases: mostReleases})
-	if err != nil { // there may be too much noise to be drawn, but never too little
-		require.ErrorIs(t, err, ErrParams)
-	}
-}

@@ -299,26 +299,6 @@ func TestNamelessShare(t *testing.T) {
 	}
 }
 
-// Rows in two passes find what they have to, and their counts are within their intervals.
-func TestRowsRelease(t *testing.T) {
-	r := rowsOf[int, string](t, Params{Epsilon: 1, Delta: 1e-6, Min: 0, Max: 10, Others: true})
-	for user := range 3000 {
-		for range 3 {
-			r.AddValue(user, "all", 1)
-			r.AddValue(user, fmt.Sprint("half ", user%2), 4)
-			r.AddValue(user, fmt.Sprint("own ", user), 1)
-		}
-	}
-	g := dptest.OK(r.Release())(t)
-	dptest.Alarm(t, 1e-9)
-	const confidence = 1 - 1e-11
-	requireInside(t, g, "all", 3000, 9000, confidence)
-	requireInside(t, g, "half 0", 1500, 15000, confidence)
-	requireInside(t, g, "half 1", 1500, 15000, confidence)
-	// an own key is shown with a probability of about δ
-	require.InDelta(t, 3000, g.Others(), 6.5*g.noises.others+10)
-}
-
 func TestRowsOnce(t *testing.T) {
 	p := Params{Epsilon: 1, Delta: 1e-6, Max: 1}
 	fresh := func() *Rows[string, string] {
@@ -330,15 +310,12 @@ func TestRowsOnce(t *testing.T) {
 		r.AddValue("bob", "b", 0)
 		r.AddValue("bob", "b", 1)
 	}
-	other, listed := p, p
-	other.Max, listed.listed = 2, true
+	other := p
+	other.Max = 2
 	dptest.Builder(t, fresh, use, rowsOf[string, string](t, other))
 	secret := fresh()
 	secret.AddValue("the secret name of somebody", "the secret key of somebody", 1)
 	dptest.Redacted(t, secret, "the secret name of somebody", "the secret key of somebody")
-	for _, p := range []Params{{}, listed, {Epsilon: 1, Delta: 1e-6, Passes: 3}} {
-		require.ErrorIs(t, dptest.Err(NewRows[string, string](p)), ErrParams)
-	}
 
 	// Values without a range.
 	wrong := rowsOf[string, string](t, Params{Epsilon: 1, Delta: 1e-6})
