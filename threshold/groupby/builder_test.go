@@ -264,6 +264,9 @@ func TestReleaseOnce(t *testing.T) {
 		others = append(others, &Builder[string]{holding(p, newState(p, calibration{}, onePass[string]{}, newIndex[string](0), 0))})
 	}
 	dptest.Builder(t, fresh, use, others...)
+	secret := builder[string](t, everything)
+	secret.AddUserValues([]string{"the secret key of somebody"}, []float64{0.123456789})
+	dptest.Redacted(t, secret, "the secret key of somebody", "123456789")
 	held, b := dptest.OK(fresh().AppendPrivateState(nil))(t), fresh()
 	for n := range held {
 		require.ErrorIs(t, b.RestorePrivateState(held[:n]), ErrFormat)
