@@ -81,29 +81,6 @@ func given(p Params, k, l int, value int64) cell {
 	return cell{weight(k), x, value, residual(l)}
 }
 
-// A user's keys count once each; what he gives is that of his distinct keys.
-func TestAddUser(t *testing.T) {
-	b := builder[int](t, everything)
-	give(b)
-	require.Empty(t, held(b).table.entries())
-	give(b, 7, 5, 7, 7)
-	two := given(everything, 2, 2, -unit/2)
-	require.Equal(t, []entry[int]{{5, two}, {7, two}}, entriesOf(held(b)))
-	require.Zero(t, held(b).shorts[0])
-	valued(b)(split(func(yield func(int, float64) bool) {
-		_ = yield(5, 2) && yield(8, 0) && yield(5, 7) && yield(9, -100) && yield(10, 1)
-	}))
-	x := clipped(4, 3)
-	both := given(everything, 4, 4, x)
-	both = cell{two.weight + both.weight, two.count + both.count, two.value + both.value, two.others + both.others}
-	require.Equal(t, []entry[int]{
-		{5, both}, {7, two}, {8, given(everything, 4, 4, -x/2)}, {9, given(everything, 4, 4, -x)}, {10, given(everything, 4, 4, 0)},
-	}, entriesOf(held(b)))
-	require.EqualValues(t, unit-x, held(b).shorts[0])
-	b.AddUserValues(nil, nil)
-	require.Len(t, held(b).table.entries(), 5)
-}
-
 // Of a user with more than MaxKeys keys, MaxKeys count, each with the same probability; all are in
 // the others.
 func TestManyKeys(t *testing.T) {
@@ -342,25 +319,43 @@ func TestValuesWithoutARange(t *testing.T) {
 	}
 }
 
-// Guarantee promises nothing for Params that New refuses, at the ends of their ranges too; and what
-// is calibrated has their δ at most.
+// Guarantee promises nothing for Params that New refuses, at the ends of their ranges too; what is
+// calibrated has their δ at most; and what a release gives decodes to the same groups, in the bytes
+// that were planned, empty ones too.
 func TestGuaranteeAndNewAgree(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 3)) // test data
 	between := func(low, high float64) float64 { return low * math.Pow(high/low, rng.Float64()) }
-	all := []Params{{Epsilon: 0x1p-10, Delta: 1.5e-45, Passes: 2, CountShare: 0.04, FullKeys: 3942}}
+	all := []Params{{Epsilon: 0x1p-10, Delta: 1.5e-45, Passes: 2, CountShare: 0.04, FullKeys: 3942}, plain, {Epsilon: 1, Delta: 1e-6, Passes: 2, Others: true, Max: 1}, {Epsilon: 1, Delta: 1e-6, Max: 1, CountShare: math.Copysign(0, -1), Min: math.Copysign(0, -1)}}
+	for i, p := range extremes() {
+		if i%3 == 0 || dptest.Long() {
+			all = append(all, p)
+		}
+	}
+	valid := len(all)
 	for range dptest.Full(60, 4) {
 		all = append(all, Params{
 			Epsilon: between(minEpsilon, maxEpsilon), Delta: between(minDelta, maxDelta), Passes: 1 + rng.IntN(2), CountShare: between(minShare, 1-minShare),
 			FullKeys: 1 + rng.IntN(mostFull), most: 1 + rng.IntN(mostKeys), Others: rng.IntN(2) == 0, Releases: 1 + rng.IntN(3)*rng.IntN(30), Relation: budget.Relation(1 + rng.IntN(2)), Max: float64(rng.IntN(2)),
 		})
 	}
-	for _, p := range all {
+	for i, p := range all {
 		b, err := New[int](p)
 		require.Equal(t, err == nil, p.Guarantee().Promises(), "%+v: %v", p, err)
 		require.Equal(t, err != nil, math.IsNaN(planned(p).Threshold), "%+v", p)
-		if err == nil {
-			require.Equal(t, p.Guarantee(), b.Guarantee())
-			require.LessOrEqual(t, p.normal().deltaOf(held(b).calibrated), p.Delta, "%+v", p)
+		if err != nil {
+			require.False(t, 0 < i && i < valid, "%+v: %v", p, err)
+			continue
+		}
+		require.LessOrEqual(t, p.normal().deltaOf(held(b).calibrated), p.Delta, "%+v", p)
+		for _, users := range []int{0, 300} {
+			for range users {
+				give(b, -5, 0, 7)
+			}
+			g := dptest.OK(again(t, b).Release())(t)
+			require.True(t, g.Guarantee().Equal(p.Guarantee()) && b.Guarantee().Equal(p.Guarantee()))
+			decoded, size := dptest.RoundTrip(t, g, "%+v", p)
+			require.Equal(t, g, decoded)
+			require.Equal(t, planned(p).Bytes+g.Len()*8*(1+len(p.normal().sums())), size)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package groupby
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -172,112 +171,6 @@ func TestListedNoise(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-// Rows over a list, in any order, from two machines and through private states, release the state
-// of a Builder that got each user; other lists do not mix with them.
-func TestListedRowsAreUsers(t *testing.T) {
-	list := []int{31, 4, 1, 9, 16, 25, 4, 77}
-	for name, p := range map[string]Params{
-		"counts": {Epsilon: 1, Delta: 1e-6, FullKeys: 3}, "sums": {Epsilon: 1, Delta: 1e-6, FullKeys: 3, Max: 5, Others: true}, "without δ": {Epsilon: 1, Max: 2, Others: true},
-		"replaced": {Epsilon: 1, FullKeys: 2, Relation: budget.Replace},
-	} {
-		rng := rand.New(rand.NewPCG(5, 9))
-		r, b := dptest.OK(NewListedRows[string](p, list...))(t), dptest.OK(NewListed(p, list...))(t)
-		shards := []*Rows[string, int]{dptest.OK(NewListedRows[string](p, list...))(t), dptest.OK(NewListedRows[string](p, list...))(t)}
-		keys, values := map[string][]int{}, map[string][]float64{}
-		all := visits(rng, 200)
-		for _, v := range all {
-			v.into(r)
-			keys[v.user], values[v.user] = append(keys[v.user], v.key), append(values[v.user], v.value)
-		}
-		for user := range keys {
-			if p.Max > 0 {
-				b.AddUserValues(keys[user], values[user])
-			} else {
-				b.AddUser(keys[user])
-			}
-		}
-		rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		for _, v := range all {
-			v.into(shards[rng.IntN(2)])
-		}
-		rows := dptest.OK(r.AppendPrivateState(nil))(t)
-		require.NoError(t, shards[0].Merge(shards[1]))
-		require.Equal(t, rows, dptest.OK(shards[0].AppendPrivateState(nil))(t), name)
-		restored := dptest.OK(NewListedRows[string](p, list...))(t)
-		require.NoError(t, restored.RestorePrivateState(rows))
-		require.Equal(t, rows, dptest.OK(restored.AppendPrivateState(nil))(t))
-		for n := range min(len(rows), 400) {
-			require.ErrorIs(t, restored.RestorePrivateState(rows[:n]), ErrFormat)
-		}
-		want := dptest.OK(b.AppendPrivateState(nil))(t)
-		require.Equal(t, want, heldRows(restored).state().appendState(nil), name)
-		require.Equal(t, want, heldRows(r).state().appendState(nil), name)
-		other := dptest.OK(NewListedRows[string](p, 31, 4, 1, 9, 16, 25, 78))(t)
-		require.ErrorIs(t, other.RestorePrivateState(rows), ErrMismatch)
-		require.ErrorIs(t, other.Merge(restored), ErrMismatch)
-		require.Equal(t, []int{1, 4, 9, 16, 25, 31, 77}, slices.Collect(func(yield func(int) bool) {
-			for key := range dptest.OK(restored.Release())(t).All() {
-				yield(key)
-			}
-		}))
-	}
-}
-
-// Of rows over a list, whatever is chosen: what a user of any number of listed keys moves, in units
-// of the noise and in the integers that are added, is within the budget, and near it.
-func TestListedRowsAreClipped(t *testing.T) {
-	list := make([]int, 50)
-	for i := range list {
-		list[i] = i
-	}
-	for _, p := range []Params{{Epsilon: 1, Delta: 1e-6}, {Epsilon: 1, Delta: 1e-6, Max: 1}, {Epsilon: 1, Delta: 1e-9, Max: 1, Others: true}} {
-		worst := 0.0
-		chosen := map[int]bool{}
-		template := dptest.OK(NewListedRows[int](p, list...))(t)
-		require.Equal(t, AutoFullKeys, template.params.FullKeys)
-		for n := range 150 {
-			r := &Rows[int, int]{holding(template.params, newRows[int](template.params, heldRows(template).calibrated, list))}
-			for key := range 1 + n%50 {
-				r.addOf(1, key)
-			}
-			if p.Others {
-				for key := range 50 {
-					r.addOf(1, 100+key)
-				}
-			}
-			s := heldRows(r).state()
-			chosen[s.clip().full] = true
-			over := func(x int64, sd float64) float64 {
-				if x == 0 {
-					return 0
-				}
-				return float64(x) / sd * float64(x) / sd
-			}
-			sum := over(s.shorts[s.chosen.clip], s.calibrated.shortfall) + over(s.others, s.calibrated.others)
-			for j := range s.chosen.asked {
-				sum += over(s.shorts[j], s.calibrated.question(j)*unit)
-			}
-			for i, e := range s.table.cells {
-				require.Zero(t, e.weight)
-				sum += over(s.restOf(i), s.calibrated.rest(s.chosen)) + over(e.value, s.calibrated.value(s.chosen))
-			}
-			worst = max(worst, sum/s.calibrated.squaredMu)
-		}
-		require.LessOrEqual(t, worst, 1+1e-12)
-		require.Greater(t, worst, 0.85)
-		require.Greater(t, len(chosen), 1)
-	}
-}
-
-// addOf adds a row, with the largest value where there are values.
-func (r *Rows[U, K]) addOf(user U, key K) {
-	if r.params.valued() {
-		r.AddValue(user, key, 1)
-	} else {
-		r.Add(user, key)
 	}
 }
 

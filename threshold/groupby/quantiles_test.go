@@ -2,6 +2,7 @@ package groupby
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -381,63 +382,53 @@ func TestOneValueOfAUser(t *testing.T) {
 }
 
 // What a Builder releases of quantiles is what its users' values say, by all ways: one pass and
-// two, rows, a list with and without δ.
+// two, in memory or not, rows, a list with and without δ.
 func TestQuantilesOfABuilder(t *testing.T) {
 	const users = 5000
-	p := percentiles
-	p.Levels, p.Min, p.Max = [8]float64{0.5, 0.9}, 0.1, 1000
+	p := Params{Epsilon: 1, Delta: 1e-6, Levels: [8]float64{0.5, 0.9}, Min: 0.1, Max: 1000}
 	feed := func(add func(user int, keys []string, values []float64)) {
 		for i := range users {
 			u := (float64(i) + 0.5) / users
 			add(i, []string{"a", "b"}, []float64{1 + u, 100 * (1 + u)})
 		}
 	}
-	check := func(name string, g *Groups[string], err error) {
-		require.NoError(t, err)
+	groups := map[string]*Groups[string]{}
+	for _, passes := range []int{1, 2} {
+		p.Passes = passes
+		r := rowsOf[int, string](t, p)
+		feed(func(user int, keys []string, values []float64) {
+			for i, key := range keys {
+				r.AddValue(user, key, values[i])
+			}
+		})
+		groups[fmt.Sprint("Rows, ", passes)] = dptest.OK(r.Release())(t)
+	}
+	d, one := dptest.OK(NewDiscovery[string](p))(t), p
+	feed(func(_ int, keys []string, _ []float64) { d.AddUser(keys) })
+	following := dptest.OK(d.Release())(t)
+	following.SecondPass()
+	one.Passes = 1
+	pure := Params{Epsilon: 2, Levels: p.Levels, Min: p.Min, Max: p.Max}
+	normal := pure
+	normal.Delta = 1e-6
+	for name, b := range map[string]*Builder[string]{
+		"one pass": builder[string](t, one), "two passes": builder[string](t, p), "Discovery": following,
+		"list": dptest.OK(NewListed(normal, "a", "b", "nobody's"))(t), "without δ": dptest.OK(NewListed(pure, "a", "b", "nobody's"))(t),
+	} {
+		feed(func(_ int, keys []string, values []float64) { b.AddUserValues(keys, values) })
+		groups[name] = dptest.OK(b.Release())(t)
+	}
+	for name, g := range groups {
 		dptest.Alarm(t, 1e-10) // 1000 users are 25 errors of a draw
 		for key, scale := range map[string]float64{"a": 1, "b": 100} {
 			require.InDelta(t, 1.5*scale, g.Quantile(key, 0.5), 0.2*scale, name)
 			require.InDelta(t, 1.9*scale, g.Quantile(key, 0.9), 0.2*scale, name)
 		}
-		encoded := dptest.OK(json.Marshal(g))(t)
-		require.Contains(t, string(encoded), `"quantiles":[{"level":0.5,"estimate":1.`)
+		require.True(t, math.IsNaN(g.Quantile("nobody's", 0.5)))
+		require.Contains(t, string(dptest.OK(json.Marshal(g))(t)), `"quantiles":[{"level":0.5,"estimate":1.`)
 		dptest.RoundTrip(t, g, name)
 		require.Contains(t, g.String(), ", and quantiles")
 	}
-	for _, passes := range []int{1, 2} {
-		p.Passes = passes
-		b, r, same := builder[string](t, p), rowsOf[int, string](t, p), rowsOf[int, string](t, p)
-		feed(func(user int, keys []string, values []float64) {
-			b.AddUserValues(keys, values)
-			for i, key := range keys {
-				r.AddValue(user, key, values[i])
-				same.AddValue(user, key, values[i])
-			}
-		})
-		other := builder[string](t, p)
-		data := dptest.OK(b.AppendPrivateState(nil))(t)
-		require.NoError(t, other.RestorePrivateState(data))
-		require.Equal(t, data, dptest.OK(other.AppendPrivateState(nil))(t))
-		require.Equal(t, data, heldRows(same).state().appendState(nil), "rows are the same users")
-		g, err := other.Release()
-		check("Builder", g, err)
-		g, err = r.Release()
-		check("Rows", g, err)
-	}
-	for _, delta := range []float64{1e-6, 0} {
-		b := dptest.OK(NewListed(Params{Epsilon: 2, Delta: delta, Levels: p.Levels, Min: p.Min, Max: p.Max}, "a", "b", "nobody's"))(t)
-		feed(func(_ int, keys []string, values []float64) { b.AddUserValues(keys, values) })
-		g, err := b.Release()
-		check("NewListed", g, err)
-		require.True(t, math.IsNaN(g.Quantile("nobody's", 0.5)))
-	}
-	d := dptest.OK(NewDiscovery[string](Params{Epsilon: 1, Delta: 1e-6, Levels: p.Levels, Min: p.Min, Max: p.Max}))(t)
-	feed(func(_ int, keys []string, _ []float64) { d.AddUser(keys) })
-	b := dptest.OK(d.Release())(t)
-	b.SecondPass()
-	feed(func(_ int, keys []string, values []float64) { b.AddUserValues(keys, values) })
-	g, err := b.Release()
-	check("Discovery", g, err)
 }
 
 // Plan says how far off ranks are: c·max(q, 1 − q)·√D·U, U = Cσ/√f, of the part that draws.

@@ -77,15 +77,6 @@ func TestAMonth(t *testing.T) {
 	require.Greater(t, planned(alone).StdDev, 4*planned(p).StdDev)
 	alone.KeysOnly = true
 	require.Greater(t, planned(alone).Threshold, 3.9*planned(keys).Threshold)
-
-	b := builder[int](t, p)
-	for user := range 2000 {
-		b.AddUser([]int{1, 2 + user%2})
-	}
-	g := dptest.OK(b.Release())(t)
-	require.InDelta(t, 2000, g.Estimate(1), 6.5*planned(p).StdDev)
-	lo, _ := g.Interval(1, 0.95) // above, there is what clipping may cost as well
-	require.InEpsilon(t, 1.96*planned(p).StdDev, g.Estimate(1)-lo, 0.01)
 }
 
 // Thirty that were calibrated each for itself, ε = 1 and δ = 1e-9, cost 4.87 together at 1e-6,
