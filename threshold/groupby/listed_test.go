@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/noise"
@@ -146,11 +147,7 @@ func TestListedNoise(t *testing.T) {
 			if delta > 0 {
 				return tailOf(-x / scale)
 			}
-			u := math.Exp(-math.Abs(x)/scale) / 2
-			if x > 0 {
-				return 1 - u
-			}
-			return u
+			return distuv.Laplace{Scale: scale}.CDF(x)
 		}
 		for _, scale := range []float64{1, 0.5} {
 			var seen [2][bins]int64

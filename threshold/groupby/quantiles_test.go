@@ -175,14 +175,9 @@ func TestNothingIsKnownOfFew(t *testing.T) {
 	p := percentiles
 	p.Min, p.Max = 1, 1000
 	s := p.scale()
-	anywhere := make([]int64, 4)
-	expected := []float64{0.25, 0.25, 0.25, 0.25}
-	var counted [4]float64
+	anywhere, expected := make([]int64, 4), make([]float64, 4)
 	for cell := range s.cells {
-		counted[cell*4/s.cells]++
-	}
-	for i := range expected {
-		expected[i] = counted[i] / float64(s.cells) * (1 - 1e-12)
+		expected[cell*4/s.cells] += (1 - 1e-12) / float64(s.cells)
 	}
 	everything, shown := 0, int64(0)
 	const runs = 1000
@@ -213,13 +208,12 @@ func TestNothingIsKnownOfFew(t *testing.T) {
 	lo, hi = g.RankInterval(5, 0.5, 0.9)
 	require.Equal(t, [2]float64{math.Inf(-1), math.Inf(1)}, [2]float64{lo, hi})
 	// no such level, no such confidence
-	for _, level := range []float64{0.4, 0, math.NaN()} {
-		require.True(t, math.IsNaN(g.Quantile(0, level)))
-		lo, hi = g.QuantileInterval(0, level, 0.9)
-		require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
+	for _, of := range [][2]float64{{0.4, 0.9}, {0, 0.9}, {math.NaN(), 0.9}, {0.5, 1}} {
+		require.True(t, of[0] == 0.5 || math.IsNaN(g.Quantile(0, of[0])))
+		lo, hi = g.QuantileInterval(0, of[0], of[1])
+		low, high := g.RankInterval(0, of[0], of[1])
+		require.True(t, math.IsNaN(lo) && math.IsNaN(hi) && math.IsNaN(low) && math.IsNaN(high))
 	}
-	lo, hi = g.RankInterval(0, 0.5, 1)
-	require.True(t, math.IsNaN(lo) && math.IsNaN(hi))
 }
 
 // A key that nobody has is known of at no level, however far below 0 the noise of its count and
