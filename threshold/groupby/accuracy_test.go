@@ -102,31 +102,6 @@ func requireInside[K string | int](t *testing.T, g *Groups[K], key K, n, sum, co
 	inside("mean", sum/n, lo, hi)
 }
 
-// Users with more keys than Clip, and than most: what clipping costs is within the shortfall,
-// and the intervals hold the true numbers, which the estimates by themselves miss.
-func TestClippingIsSaid(t *testing.T) {
-	const confidence, users, l = 1 - 1e-11, 4000, 80
-	keys := make([]int, l)
-	for i := range keys {
-		keys[i] = i
-	}
-	dptest.Alarm(t, 2*(5*l+1)*1e-11)
-	for most, missing := range map[int]float64{10: users, 100: users * (1 - math.Sqrt(8./l))} {
-		b := builder[int](t, Params{Epsilon: 1, Delta: 1e-6, Min: -5, Max: 1, most: most, FullKeys: 8})
-		for range users {
-			valued(b)(split(pairs(keys, func(key int) float64 { return float64(key%7) - 5 })))
-		}
-		g := dptest.OK(b.Release())(t)
-		require.Equal(t, l, g.Len())
-		lo, hi := g.Shortfall(confidence)
-		require.True(t, lo <= missing && missing <= hi)
-		for key := range keys {
-			requireInside(t, g, key, users, users*(float64(key%7)-5), confidence)
-			require.Less(t, g.Estimate(key), users/2.)
-		}
-	}
-}
-
 // A key whose weight is at the threshold is shown by half of the draws, those with high noise: the
 // estimate is nearly unbiased given that it is shown, where the noisy count is not.
 func TestEstimatesOfWhatIsShown(t *testing.T) {
@@ -194,33 +169,6 @@ func (m moments) square() float64 { return m.ss / m.n }
 func tailOf(x float64) float64    { return math.Erfc(x/math.Sqrt2) / 2 }
 func privateState(s *state[int]) secret[state[int]] {
 	return private.New(newState(s.params, s.calibrated, s.pass, newIndex[int](0), 0))
-}
-
-// Sums cost the counts the share of the budget that they take, and nothing else.
-func TestCostOfSums(t *testing.T) {
-	p := Params{Epsilon: 1, Delta: 1e-6, Max: 200}
-	alone := Params{Epsilon: 1, Delta: 1e-6, CountShare: 0.5}.normal()
-	c := dptest.OK(alone.sizes())(t)
-	law := alone.noises(c, choice{})
-	rest := law.count*law.count - law.weight*law.weight
-	require.InEpsilon(t, math.Sqrt(law.weight*law.weight+rest/(1-valuesShare)), planned(p).StdDev, 1e-9)
-	require.Less(t, planned(p).StdDev, 1.35*planned(alone).StdDev)
-}
-
-// In a range that is narrower than a step of the values, all are rounded to one end of it, and the
-// intervals say so.
-func TestIntervalsOfANarrowRange(t *testing.T) {
-	const lo, hi, value = 1e9, 1e9 + 0x1p-12, 1e9 + 0x1p-13
-	b := dptest.OK(NewRows[int, string](Params{Epsilon: 1, Delta: 1e-9, Min: lo, Max: hi}))(t)
-	for user := range 30_000 {
-		b.AddValue(user, "key", value)
-	}
-	g := dptest.OK(b.Release())(t)
-	dptest.Alarm(t, 2e-11)
-	from, to := g.MeanInterval("key", 1-1e-11)
-	require.True(t, from <= value && value <= to, "%v in [%v, %v]", value, from, to)
-	from, to = g.SumInterval("key", 1-1e-11)
-	require.True(t, from <= 30_000*value && 30_000*value <= to)
 }
 
 // Intervals miss about as often as they may: an upper end of two bounds, of the count and of what

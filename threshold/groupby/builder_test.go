@@ -81,29 +81,6 @@ func given(p Params, k, l int, value int64) cell {
 	return cell{weight(k), x, value, residual(l)}
 }
 
-// A user's keys count once each; what he gives is that of his distinct keys.
-func TestAddUser(t *testing.T) {
-	b := builder[int](t, everything)
-	give(b)
-	require.Empty(t, held(b).table.entries())
-	give(b, 7, 5, 7, 7)
-	two := given(everything, 2, 2, -unit/2)
-	require.Equal(t, []entry[int]{{5, two}, {7, two}}, entriesOf(held(b)))
-	require.Zero(t, held(b).shorts[0])
-	valued(b)(split(func(yield func(int, float64) bool) {
-		_ = yield(5, 2) && yield(8, 0) && yield(5, 7) && yield(9, -100) && yield(10, 1)
-	}))
-	x := clipped(4, 3)
-	both := given(everything, 4, 4, x)
-	both = cell{two.weight + both.weight, two.count + both.count, two.value + both.value, two.others + both.others}
-	require.Equal(t, []entry[int]{
-		{5, both}, {7, two}, {8, given(everything, 4, 4, -x/2)}, {9, given(everything, 4, 4, -x)}, {10, given(everything, 4, 4, 0)},
-	}, entriesOf(held(b)))
-	require.EqualValues(t, unit-x, held(b).shorts[0])
-	b.AddUserValues(nil, nil)
-	require.Len(t, held(b).table.entries(), 5)
-}
-
 // Of a user with more than MaxKeys keys, MaxKeys count, each with the same probability; all are in
 // the others.
 func TestManyKeys(t *testing.T) {
@@ -132,49 +109,82 @@ func TestManyKeys(t *testing.T) {
 }
 
 // Sums are exact: order and shards leave no trace, nor does a move between machines, whatever is
-// summed.
+// summed. What one list, or other Params, hold does not mix with another.
 func TestShardsAndMerge(t *testing.T) {
+	quantiles := percentiles
+	quantiles.Passes = 2
 	for name, p := range map[string]Params{
 		"everything": everything, "chosen": {Epsilon: 1, Delta: 1e-6, FullKeys: AutoFullKeys, most: 6, Others: true}, "keys": {Epsilon: 1, Delta: 1e-6, KeysOnly: true, most: 6, Others: true},
-		"chosen in two passes": {Epsilon: 1, Delta: 1e-6, Passes: 2, FullKeys: AutoFullKeys, most: 6, Others: true},
+		"chosen in two passes": {Epsilon: 1, Delta: 1e-6, Passes: 2, FullKeys: AutoFullKeys, most: 6, Others: true}, "learned": learning, "quantiles": percentiles, "quantiles in two passes": quantiles,
 	} {
-		t.Run(name, func(t *testing.T) { shardsAndMerge(t, p) })
+		t.Run(name, func(t *testing.T) { sharded(t, func() *Builder[int] { return builder[int](t, p) }) })
 	}
+	list := func(keys ...int) *Builder[int] {
+		return dptest.OK(NewListed(Params{Epsilon: 1, Delta: 1e-6, FullKeys: 3, Min: -1, Max: 3, Others: true}, keys...))(t)
+	}
+	restored, want := sharded(t, func() *Builder[int] { return list(4, 1, 9, 16, 25) })
+	require.Positive(t, held(restored).others)
+	for _, other := range []*Builder[int]{list(4, 1, 9, 16, 26), list(1, 4), builder[int](t, everything)} {
+		require.ErrorIs(t, restored.Merge(other), ErrMismatch)
+		require.ErrorIs(t, other.Merge(restored), ErrMismatch)
+		require.ErrorIs(t, other.RestorePrivateState(want), ErrMismatch)
+		require.False(t, other.Released())
+	}
+	require.Equal(t, want, dptest.OK(restored.AppendPrivateState(nil))(t))
 }
 
-func shardsAndMerge(t *testing.T, p Params) {
+// sharded gives users to empty Builders. It checks that they hold the same bytes: one that gets
+// all, one that gets them, and their keys, in another order, and the merged shards. It returns one
+// that was restored from the bytes, and these.
+func sharded(t *testing.T, empty func() *Builder[int]) (restored *Builder[int], want []byte) {
+	t.Helper()
 	rng := rand.New(rand.NewPCG(5, 6))
-	one, again := builder[int](t, p), builder[int](t, p)
-	var shards []*Builder[int]
-	for range 64 {
-		shards = append(shards, fresh(held(one)))
+	one, again, shards := empty(), empty(), make([]*Builder[int], 8)
+	for i := range shards {
+		shards[i] = empty()
 	}
-	var users [][]int
-	for range 500 {
-		users = append(users, rng.Perm(40)[:rng.IntN(7)])
+	type user struct {
+		keys   []int
+		values []float64
 	}
-	value := func(key int) float64 { return float64(key%9) - 2.3 }
-	for _, user := range users {
-		valued(one)(split(pairs(user, value)))
-		valued(shards[rng.IntN(64)])(split(pairs(user, value)))
+	var users []user
+	for range 300 {
+		u := user{keys: rng.Perm(40)[:rng.IntN(7)]}
+		if len(u.keys) > 1 && one.params.Levels[0] == 0 { // one of two values is drawn
+			u.keys = append(u.keys, u.keys[1])
+		}
+		for range u.keys {
+			u.values = append(u.values, [...]float64{math.Exp(3 * rng.NormFloat64()), -3, 0, math.Inf(1), math.Inf(-1), math.NaN(), 1e300}[max(rng.IntN(30)-23, 0)])
+		}
+		valued(one)(u.keys, u.values)
+		valued(shards[rng.IntN(len(shards))])(u.keys, u.values)
+		users = append(users, u)
 	}
 	rng.Shuffle(len(users), func(i, j int) { users[i], users[j] = users[j], users[i] })
-	for _, user := range users {
-		valued(again)(split(pairs(user, value)))
+	for _, u := range users {
+		rng.Shuffle(len(u.keys), func(i, j int) {
+			u.keys[i], u.keys[j] = u.keys[j], u.keys[i]
+			u.values[i], u.values[j] = u.values[j], u.values[i]
+		})
+		valued(again)(u.keys, u.values)
 	}
 	for _, shard := range shards[1:] {
 		require.NoError(t, shards[0].Merge(shard))
 		require.True(t, shard.Released())
 	}
-	want := dptest.OK(one.AppendPrivateState(nil))(t)
-	require.Equal(t, want, dptest.OK(again.AppendPrivateState(nil))(t))
-	require.Equal(t, want, dptest.OK(shards[0].AppendPrivateState(nil))(t))
-	restored := builder[int](t, p)
+	want = dptest.OK(one.AppendPrivateState(nil))(t)
+	restored = empty()
 	give(restored, 1, 2, 3)
 	require.NoError(t, restored.RestorePrivateState(want))
-	require.Equal(t, want, dptest.OK(restored.AppendPrivateState(nil))(t))
-	give(restored, 3)
-	require.NotEqual(t, want, dptest.OK(restored.AppendPrivateState(nil))(t))
+	for _, b := range []*Builder[int]{again, shards[0], restored} {
+		require.Equal(t, want, dptest.OK(b.AppendPrivateState(nil))(t))
+	}
+	for n := 0; n < len(want); n += 1 + len(want)/100 {
+		require.ErrorIs(t, restored.RestorePrivateState(want[:n]), ErrFormat)
+	}
+	give(again, 3)
+	require.NotEqual(t, want, dptest.OK(again.AppendPrivateState(nil))(t))
+	return restored, want
 }
 
 // Slots hold half of a hash, in which about ten pairs of 300,000 keys agree: they stay apart.
@@ -231,19 +241,14 @@ func TestReleaseOnce(t *testing.T) {
 		others = append(others, &Builder[string]{holding(p, newState(p, calibration{}, onePass[string]{}, newIndex[string](0), 0))})
 	}
 	dptest.Builder(t, fresh, use, others...)
+	secret := builder[string](t, everything)
+	secret.AddUserValues([]string{"the secret key of somebody"}, []float64{0.123456789})
+	dptest.Redacted(t, secret, "the secret key of somebody", "123456789")
 	held, b := dptest.OK(fresh().AppendPrivateState(nil))(t), fresh()
 	for n := range held {
 		require.ErrorIs(t, b.RestorePrivateState(held[:n]), ErrFormat)
 	}
 	require.ErrorIs(t, builder[int](t, plain).RestorePrivateState(held), ErrFormat)
-}
-
-func TestBuilderIsRedacted(t *testing.T) {
-	b := builder[string](t, everything)
-	for range 50 {
-		valued(b)(split(func(yield func(string, float64) bool) { yield("the secret key of somebody", 0.123456789) }))
-	}
-	dptest.Redacted(t, b, "the secret key of somebody", "123456789")
 }
 
 // The zero value has no numbers.
@@ -272,7 +277,7 @@ func split[K comparable](user iter.Seq2[K, float64]) (keys []K, values []float64
 
 // valued returns what adds a user with values where the Builder takes them, and without elsewhere.
 func valued[K string | int](b *Builder[K]) func(keys []K, values []float64) {
-	if b.params.values() {
+	if b.params.valued() {
 		return b.AddUserValues
 	}
 	return func(keys []K, _ []float64) { b.AddUser(keys) }
@@ -314,23 +319,43 @@ func TestValuesWithoutARange(t *testing.T) {
 	}
 }
 
-// Guarantee promises nothing for Params that New refuses, at the ends of their ranges too.
+// Guarantee promises nothing for Params that New refuses, at the ends of their ranges too; what is
+// calibrated has their δ at most; and what a release gives decodes to the same groups, in the bytes
+// that were planned, empty ones too.
 func TestGuaranteeAndNewAgree(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 3)) // test data
 	between := func(low, high float64) float64 { return low * math.Pow(high/low, rng.Float64()) }
-	all := []Params{{Epsilon: 0x1p-10, Delta: 1.5e-45, Passes: 2, CountShare: 0.04, FullKeys: 3942}}
+	all := []Params{{Epsilon: 0x1p-10, Delta: 1.5e-45, Passes: 2, CountShare: 0.04, FullKeys: 3942}, plain, {Epsilon: 1, Delta: 1e-6, Passes: 2, Others: true, Max: 1}, {Epsilon: 1, Delta: 1e-6, Max: 1, CountShare: math.Copysign(0, -1), Min: math.Copysign(0, -1)}}
+	for i, p := range extremes() {
+		if i%3 == 0 || dptest.Long() {
+			all = append(all, p)
+		}
+	}
+	valid := len(all)
 	for range dptest.Full(60, 4) {
 		all = append(all, Params{
 			Epsilon: between(minEpsilon, maxEpsilon), Delta: between(minDelta, maxDelta), Passes: 1 + rng.IntN(2), CountShare: between(minShare, 1-minShare),
-			FullKeys: 1 + rng.IntN(mostFull), most: 1 + rng.IntN(mostKeys), Others: rng.IntN(2) == 0,
+			FullKeys: 1 + rng.IntN(mostFull), most: 1 + rng.IntN(mostKeys), Others: rng.IntN(2) == 0, Releases: 1 + rng.IntN(3)*rng.IntN(30), Relation: budget.Relation(1 + rng.IntN(2)), Max: float64(rng.IntN(2)),
 		})
 	}
-	for _, p := range all {
+	for i, p := range all {
 		b, err := New[int](p)
 		require.Equal(t, err == nil, p.Guarantee().Promises(), "%+v: %v", p, err)
 		require.Equal(t, err != nil, math.IsNaN(planned(p).Threshold), "%+v", p)
-		if err == nil {
-			require.Equal(t, p.Guarantee(), b.Guarantee())
+		if err != nil {
+			require.False(t, 0 < i && i < valid, "%+v: %v", p, err)
+			continue
+		}
+		require.LessOrEqual(t, p.normal().deltaOf(held(b).calibrated), p.Delta, "%+v", p)
+		for _, users := range []int{0, 300} {
+			for range users {
+				give(b, -5, 0, 7)
+			}
+			g := dptest.OK(again(t, b).Release())(t)
+			require.True(t, g.Guarantee().Equal(p.Guarantee()) && b.Guarantee().Equal(p.Guarantee()))
+			decoded, size := dptest.RoundTrip(t, g, "%+v", p)
+			require.Equal(t, g, decoded)
+			require.Equal(t, planned(p).Bytes+g.Len()*8*(1+len(p.normal().sums())), size)
 		}
 	}
 }

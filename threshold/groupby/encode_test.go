@@ -2,7 +2,6 @@ package groupby
 
 import (
 	"encoding"
-	"fmt"
 	"math"
 	"testing"
 
@@ -82,41 +81,6 @@ func TestCodec(t *testing.T) {
 	dptest.Codec[Groups[int64]](t, sampleQuantiles(), dptest.DeepEqual)
 	dptest.Codec[Groups[int64]](t, sampleValues(), dptest.DeepEqual)
 	dptest.Codec[Groups[int64]](t, sampleAverage(), dptest.DeepEqual)
-}
-
-// Encoding and decoding take no memory of their own for each key.
-func TestCodecDoesNotAllocateForEachKey(t *testing.T) {
-	const n = 5000
-	g := sampleWords()
-	g.groups = make([]group[string], n)
-	for i := range g.groups {
-		g.groups[i] = group[string]{key: fmt.Sprintf("%06d", i), weight: 40 << 20, rest: int64(i)}
-	}
-	data := dptest.OK(g.MarshalBinary())(t)
-	require.Less(t, testing.AllocsPerRun(3, func() { _, _ = g.AppendBinary(data[:0]) }), 0.02*n)
-	require.Less(t, testing.AllocsPerRun(3, func() { require.NoError(t, new(Groups[string]).UnmarshalBinary(data)) }), 0.02*n)
-}
-
-// What validate accepts is calibrated: no Params have a guarantee that New refuses. And what a
-// release gives decodes to the same groups, empty ones too.
-func TestCodecOfReleases(t *testing.T) {
-	for i, p := range append(extremes(), plain, Params{Epsilon: 1, Delta: 1e-6, Passes: 2, Others: true, Max: 1}, Params{Epsilon: 1, Delta: 1e-6, Max: 1, CountShare: math.Copysign(0, -1), Min: math.Copysign(0, -1)}) {
-		if i%3 != 0 && i < len(extremes()) && !dptest.Long() {
-			continue
-		}
-		b := dptest.OK(New[int](p))(t, "%+v", p)
-		require.True(t, b.Guarantee().Equal(p.Guarantee()) && p.Guarantee().Promises())
-		for _, users := range []int{0, 300} {
-			for range users {
-				give(b, -5, 0, 7)
-			}
-			g := dptest.OK(again(t, b).Release())(t)
-			require.True(t, g.Guarantee().Equal(p.Guarantee()))
-			decoded, size := dptest.RoundTrip(t, g, "%+v", p)
-			require.Equal(t, g, decoded)
-			require.Equal(t, planned(p).Bytes+g.Len()*8*(1+len(p.normal().sums())), size)
-		}
-	}
 }
 
 // The layout is fixed: what is written today can be read by every later version.

@@ -206,22 +206,6 @@ func ExampleGroups_RowsWithoutUser() {
 	// a third of 30,000 left out: true
 }
 
-// Before any data is seen: the noise of a count, where FullKeys is not left to the data, and the
-// weight from which on a key is shown.
-func ExampleRows_Params() {
-	rows, err := groupby.NewRows[int, string](groupby.Params{Epsilon: 1, Delta: 1e-9, FullKeys: 4})
-	if err != nil {
-		panic(err)
-	}
-	plan, err := rows.Params().Plan()
-	if err != nil {
-		panic(err)
-	}
-	fmt.Printf("%d passes, counts ±%.1f, keys from a weight of %.0f on\n", plan.Params.Passes, plan.StdDev, plan.Threshold)
-	// Output:
-	// 2 passes, counts ±20.1, keys from a weight of 46 on
-}
-
 // The keys are public: every one of them is released, also the one that nobody has.
 func ExampleNewListed() {
 	b, err := groupby.NewListed(groupby.Params{Epsilon: 1, FullKeys: 3}, "bus", "train", "bicycle", "balloon")
@@ -333,15 +317,20 @@ func ExampleDiscovery() {
 	// ε = 2, δ = 1e-9 for one user, added or removed
 }
 
-// From how many users on is a key shown, and how noisy is its count?
+// Before any data is seen: from how many users on is a key shown, and how noisy is its count, where
+// FullKeys is not left to the data?
 func ExampleParams_Plan() {
-	plan, err := groupby.Params{Epsilon: 1, Delta: 1e-6}.Plan()
+	rows, err := groupby.NewRows[int, string](groupby.Params{Epsilon: 1, Delta: 1e-6, FullKeys: 4})
 	if err != nil {
 		panic(err)
 	}
-	fmt.Printf("keys of users who have 4 keys each: from about %.0f users on, ± %.0f\n", 2*plan.Threshold, plan.StdDev)
+	plan, err := rows.Params().Plan()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("%d passes, keys of users who have 4 keys each: from about %.0f users on, ± %.0f\n", plan.Params.Passes, 2*plan.Threshold, plan.StdDev)
 	// Output:
-	// keys of users who have 4 keys each: from about 53 users on, ± 26
+	// 2 passes, keys of users who have 4 keys each: from about 58 users on, ± 15
 }
 
 // Users one by one, with the minutes that each spends in a room; how many visits are in rooms that

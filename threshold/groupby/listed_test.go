@@ -3,78 +3,16 @@ package groupby
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
 	"github.com/dpsketch/dpsketch/noise"
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
-
-// Every key of the list is shown with its count, sum and mean, those that nobody has too, and no
-// other key, for users with fewer and with more keys than Clip; with δ and without.
-func TestEveryListedKeyIsShown(t *testing.T) {
-	const confidence = 1 - 1e-11
-	words := []string{"pear", "apple", "", "fig", "kiwi", "apple", "nobody has this"}
-	for _, p := range []Params{{Epsilon: 1, Delta: 1e-6}, {Epsilon: 1}, {Epsilon: 1, Relation: budget.Replace}, {Epsilon: 2, Delta: 1e-9, Relation: budget.Replace}} {
-		p.Min, p.Max, p.Others, p.FullKeys = -1, 3, true, 2
-		b := dptest.OK(NewListed(p, words...))(t)
-		counts, sums := map[string]float64{}, map[string]float64{}
-		for u := range 4000 {
-			keys := words[:1+u%5]
-			valued(b)(split(func(yield func(string, float64) bool) {
-				for i, key := range keys {
-					counts[key]++
-					sums[key] += float64(i) - 1
-					if !yield(key, float64(i)-1) {
-						return
-					}
-				}
-				yield("plum", 2) // not listed
-			}))
-		}
-		require.True(t, b.Guarantee().Equal(p.ofList(6).Guarantee()))
-		g := dptest.OK(b.Release())(t)
-		require.Equal(t, []string{"", "apple", "fig", "kiwi", "nobody has this", "pear"}, keysOf(g))
-		require.False(t, g.Has("plum"))
-		require.True(t, math.IsInf(planned(g.Params()).Threshold, -1))
-		require.Equal(t, 6, g.Params().most)
-		// not without the list
-		for _, p := range []Params{g.Params(), {Epsilon: 1, Delta: 1e-6, listed: true, most: 6}} {
-			require.ErrorIs(t, dptest.Err(New[string](p)), ErrParams)
-			require.ErrorIs(t, dptest.Err(NewDiscovery[string](p)), ErrParams)
-		}
-		require.Equal(t, budget.User(0, g.Params().Relation), g.Guarantee().Unit())
-		if p.Delta == 0 {
-			require.Equal(t, p.Epsilon, g.Guarantee().EpsilonAt(0))
-		}
-		dptest.Alarm(t, 6*5e-11+1e-10)
-		for key := range g.All() {
-			inside := func(x float64, lo, hi float64) { require.True(t, lo <= x && x <= hi, "%v not in [%v, %v]", x, lo, hi) }
-			lo, hi := g.Interval(key, confidence)
-			inside(counts[key], lo, hi)
-			require.Less(t, hi-lo, 4000.) // clipping costs up to 3/5 of the users
-			lo, hi = g.SumInterval(key, confidence)
-			inside(sums[key], lo, hi)
-			lo, hi = g.MeanInterval(key, confidence)
-			if counts[key] > 0 {
-				inside(sums[key]/counts[key], lo, hi)
-			}
-		}
-		require.InDelta(t, 4000, g.Others(), 26*g.noises.others) // e^{−√2·26}, or less
-		lo, hi := g.Interval("plum", confidence)
-		require.True(t, lo == 0 && math.IsInf(hi, 1))
-		require.Contains(t, g.String(), "6 listed keys with counts of users, sums and means")
-		decoded, size := dptest.RoundTrip(t, g, "%+v", p)
-		require.Equal(t, g, decoded)
-		require.Positive(t, size)
-		again := dptest.OK(NewListed(g.Params(), words...))(t)
-		require.Equal(t, g.Params(), again.params)
-	}
-}
 
 // listed returns the Params that NewListed makes of these for a list of n keys.
 func (p Params) ofList(n int) Params {
@@ -189,71 +127,6 @@ func TestListedNeighbours(t *testing.T) {
 	}
 }
 
-// The whole law of what is released of two keys, both counts and the shortfall, in cells: the exact
-// divergence of all neighbours is within δ at ε, in both orders, and not within it by half of the
-// noise.
-func TestListedReleasesExactly(t *testing.T) {
-	const cells, reach = 40, 8.
-	for _, p := range []Params{
-		{Epsilon: 1, Delta: 0.01, FullKeys: 1}, {Epsilon: 1, FullKeys: 1}, {Epsilon: 1, Delta: 0.01, FullKeys: 1, Relation: budget.Replace},
-		{Epsilon: 1, FullKeys: 1, Relation: budget.Replace}, {Epsilon: 2, Delta: 0.001, FullKeys: 2}, {Epsilon: 2, FullKeys: 2},
-	} {
-		b := dptest.OK(NewListed(p, 0, 1))(t)
-		// law returns the masses of cells, which reach as far as so many widths, of a number with
-		// noise.
-		law := func(x, scale, width float64) []float64 {
-			laplace := dptest.OK(noise.NewDiscreteLaplace(scale))(t)
-			survival := func(y float64) float64 { return tailOf(y / scale) }
-			if p.Delta == 0 {
-				survival = func(y float64) float64 { return laplace.Survival(math.Floor(y)) }
-			}
-			masses := make([]float64, cells)
-			above := 1.0
-			for i := range masses {
-				next := 0.0
-				if i < cells-1 {
-					next = survival((float64(i+1)/cells*2-1)*reach*width - x)
-				}
-				masses[i], above = above-next, next
-			}
-			return masses
-		}
-		worst := func(noise float64) (worst float64) {
-			var users [][][]float64
-			for _, keys := range [][]int{nil, {0}, {1}, {0, 1}} {
-				moved, scales := moves(t, b, keys, 0)
-				var laws [][]float64
-				for _, i := range []int{0, 2, 4} { // two counts and the shortfall
-					laws = append(laws, law(moved[i], scales[i]*noise, scales[i]))
-				}
-				users = append(users, laws)
-			}
-			for i, a := range users {
-				for j, b := range users {
-					if i == j || p.Relation != budget.Replace && i > 0 && j > 0 {
-						continue
-					}
-					sum := 0.0
-					for x := range cells {
-						for y := range cells {
-							left, right := a[0][x]*a[1][y], math.Exp(p.Epsilon)*b[0][x]*b[1][y]
-							for z := range cells {
-								sum += max(left*a[2][z]-right*b[2][z], 0)
-							}
-						}
-					}
-					worst = max(worst, sum)
-				}
-			}
-			return worst
-		}
-		exact := worst(1)
-		require.LessOrEqual(t, exact, p.Delta+1e-12, "%+v", p)
-		require.GreaterOrEqual(t, exact, p.Delta/2, "%+v", p)
-		require.Greater(t, worst(0.5), 2*p.Delta+1e-3, "%+v", p)
-	}
-}
-
 // Noise has its law on all listed keys, whether anybody has them, and on what is beside them.
 func TestListedNoise(t *testing.T) {
 	const n, bins = 3000, 20
@@ -274,11 +147,7 @@ func TestListedNoise(t *testing.T) {
 			if delta > 0 {
 				return tailOf(-x / scale)
 			}
-			u := math.Exp(-math.Abs(x)/scale) / 2
-			if x > 0 {
-				return 1 - u
-			}
-			return u
+			return distuv.Laplace{Scale: scale}.CDF(x)
 		}
 		for _, scale := range []float64{1, 0.5} {
 			var seen [2][bins]int64
@@ -302,180 +171,7 @@ func TestListedNoise(t *testing.T) {
 	}
 }
 
-// Shards of one list are one machine; those of other lists do not merge, and their states cannot be
-// restored.
-func TestListedShards(t *testing.T) {
-	p := Params{Epsilon: 1, Delta: 1e-6, FullKeys: 3, Min: -1, Max: 3, Others: true}
-	list := []int{4, 1, 9, 16, 25}
-	rng := rand.New(rand.NewPCG(8, 8))
-	one, again := dptest.OK(NewListed(p, list...))(t), dptest.OK(NewListed(p, list...))(t)
-	slices.Sort(list)
-	shards := []*Builder[int]{dptest.OK(NewListed(p, list...))(t), dptest.OK(NewListed(p, list...))(t), dptest.OK(NewListed(p, list...))(t)}
-	var users [][]int
-	for range 300 {
-		users = append(users, rng.Perm(30)[:rng.IntN(20)])
-	}
-	value := func(key int) float64 { return float64(key%9) - 2.3 }
-	for _, user := range users {
-		valued(one)(split(pairs(user, value)))
-		valued(shards[rng.IntN(3)])(split(pairs(user, value)))
-	}
-	slices.Reverse(users)
-	for _, user := range users {
-		valued(again)(split(pairs(user, value)))
-	}
-	require.NoError(t, shards[0].Merge(shards[1]))
-	require.NoError(t, shards[0].Merge(shards[2]))
-	want := dptest.OK(one.AppendPrivateState(nil))(t)
-	require.Equal(t, want, dptest.OK(again.AppendPrivateState(nil))(t))
-	require.Equal(t, want, dptest.OK(shards[0].AppendPrivateState(nil))(t))
-	restored := dptest.OK(NewListed(p, list...))(t)
-	require.NoError(t, restored.RestorePrivateState(want))
-	require.Equal(t, want, dptest.OK(restored.AppendPrivateState(nil))(t))
-	require.Positive(t, held(restored).others)
-	for n := range want {
-		require.ErrorIs(t, restored.RestorePrivateState(want[:n]), ErrFormat)
-	}
-	for _, others := range [][]int{{4, 1, 9, 16, 26}, {1, 4}} {
-		other := dptest.OK(NewListed(p, others...))(t)
-		require.ErrorIs(t, restored.Merge(other), ErrMismatch)
-		require.ErrorIs(t, other.RestorePrivateState(want), ErrMismatch)
-		require.False(t, other.Released())
-	}
-	require.Equal(t, want, dptest.OK(restored.AppendPrivateState(nil))(t))
-	unlisted := builder[int](t, everything)
-	require.ErrorIs(t, unlisted.RestorePrivateState(want), ErrMismatch)
-	require.ErrorIs(t, unlisted.Merge(restored), ErrMismatch)
-}
-
-// Rows over a list, in any order, from two machines and through private states, release the state
-// of a Builder that got each user; other lists do not mix with them.
-func TestListedRowsAreUsers(t *testing.T) {
-	list := []int{31, 4, 1, 9, 16, 25, 4, 77}
-	for name, p := range map[string]Params{
-		"counts": {Epsilon: 1, Delta: 1e-6, FullKeys: 3}, "sums": {Epsilon: 1, Delta: 1e-6, FullKeys: 3, Max: 5, Others: true}, "without δ": {Epsilon: 1, Max: 2, Others: true},
-		"replaced": {Epsilon: 1, FullKeys: 2, Relation: budget.Replace},
-	} {
-		rng := rand.New(rand.NewPCG(5, 9))
-		r, b := dptest.OK(NewListedRows[string](p, list...))(t), dptest.OK(NewListed(p, list...))(t)
-		shards := []*Rows[string, int]{dptest.OK(NewListedRows[string](p, list...))(t), dptest.OK(NewListedRows[string](p, list...))(t)}
-		keys, values := map[string][]int{}, map[string][]float64{}
-		all := visits(rng, 200)
-		for _, v := range all {
-			v.into(r)
-			keys[v.user], values[v.user] = append(keys[v.user], v.key), append(values[v.user], v.value)
-		}
-		for user := range keys {
-			if p.Max > 0 {
-				b.AddUserValues(keys[user], values[user])
-			} else {
-				b.AddUser(keys[user])
-			}
-		}
-		rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
-		for _, v := range all {
-			v.into(shards[rng.IntN(2)])
-		}
-		rows := dptest.OK(r.AppendPrivateState(nil))(t)
-		require.NoError(t, shards[0].Merge(shards[1]))
-		require.Equal(t, rows, dptest.OK(shards[0].AppendPrivateState(nil))(t), name)
-		restored := dptest.OK(NewListedRows[string](p, list...))(t)
-		require.NoError(t, restored.RestorePrivateState(rows))
-		require.Equal(t, rows, dptest.OK(restored.AppendPrivateState(nil))(t))
-		for n := range min(len(rows), 400) {
-			require.ErrorIs(t, restored.RestorePrivateState(rows[:n]), ErrFormat)
-		}
-		want := dptest.OK(b.AppendPrivateState(nil))(t)
-		require.Equal(t, want, heldRows(restored).state().appendState(nil), name)
-		require.Equal(t, want, heldRows(r).state().appendState(nil), name)
-		other := dptest.OK(NewListedRows[string](p, 31, 4, 1, 9, 16, 25, 78))(t)
-		require.ErrorIs(t, other.RestorePrivateState(rows), ErrMismatch)
-		require.ErrorIs(t, other.Merge(restored), ErrMismatch)
-		require.Equal(t, []int{1, 4, 9, 16, 25, 31, 77}, slices.Collect(func(yield func(int) bool) {
-			for key := range dptest.OK(restored.Release())(t).All() {
-				yield(key)
-			}
-		}))
-	}
-	for name, wrong := range map[string]Params{"chosen": {Epsilon: 1, FullKeys: AutoFullKeys}, "passes": {Epsilon: 1, Delta: 1e-6, Passes: 2}, "keys": {Epsilon: 1, KeysOnly: true}} {
-		require.ErrorIs(t, dptest.Err(NewListedRows[int](wrong, 1, 2)), ErrParams, name)
-	}
-	require.ErrorIs(t, dptest.Err(NewListedRows[int, int](Params{Epsilon: 1})), ErrParams)
-	require.ErrorIs(t, dptest.Err(NewRows[int, int](Params{Epsilon: 1, Delta: 1e-6}.ofList(3))), ErrParams)
-}
-
-// Of rows over a list, whatever is chosen: what a user of any number of listed keys moves, in units
-// of the noise and in the integers that are added, is within the budget, and near it.
-func TestListedRowsAreClipped(t *testing.T) {
-	list := make([]int, 50)
-	for i := range list {
-		list[i] = i
-	}
-	for _, p := range []Params{{Epsilon: 1, Delta: 1e-6}, {Epsilon: 1, Delta: 1e-6, Max: 1}, {Epsilon: 1, Delta: 1e-9, Max: 1, Others: true}} {
-		worst := 0.0
-		chosen := map[int]bool{}
-		template := dptest.OK(NewListedRows[int](p, list...))(t)
-		require.Equal(t, AutoFullKeys, template.params.FullKeys)
-		for n := range 150 {
-			r := &Rows[int, int]{holding(template.params, newRows[int](template.params, heldRows(template).calibrated, list))}
-			for key := range 1 + n%50 {
-				r.addOf(1, key)
-			}
-			if p.Others {
-				for key := range 50 {
-					r.addOf(1, 100+key)
-				}
-			}
-			s := heldRows(r).state()
-			chosen[s.clip().full] = true
-			over := func(x int64, sd float64) float64 {
-				if x == 0 {
-					return 0
-				}
-				return float64(x) / sd * float64(x) / sd
-			}
-			sum := over(s.shorts[s.chosen.clip], s.calibrated.shortfall) + over(s.others, s.calibrated.others)
-			for j := range s.chosen.asked {
-				sum += over(s.shorts[j], s.calibrated.question(j)*unit)
-			}
-			for i, e := range s.table.cells {
-				require.Zero(t, e.weight)
-				sum += over(s.restOf(i), s.calibrated.rest(s.chosen)) + over(e.value, s.calibrated.value(s.chosen))
-			}
-			worst = max(worst, sum/s.calibrated.squaredMu)
-		}
-		require.LessOrEqual(t, worst, 1+1e-12)
-		require.Greater(t, worst, 0.85)
-		require.Greater(t, len(chosen), 1)
-	}
-}
-
-// addOf adds a row, with the largest value where there are values.
-func (r *Rows[U, K]) addOf(user U, key K) {
-	if r.params.valued() {
-		r.AddValue(user, key, 1)
-	} else {
-		r.Add(user, key)
-	}
-}
-
-func TestListsAreChecked(t *testing.T) {
-	for name, wrong := range map[string]Params{
-		"no ε":       {},
-		"δ denormal": {Epsilon: 1, Delta: 5e-324},
-		"δ < 0":      {Epsilon: 1, Delta: -1},
-		"keys":       {Epsilon: 1, KeysOnly: true},
-		"passes":     {Epsilon: 1, Delta: 1e-6, Passes: 2},
-		"share":      {Epsilon: 1, CountShare: 0.5},
-		"clip":       {Epsilon: 1, FullKeys: 4097},
-		"range":      {Epsilon: 1, Min: 2, Max: 1},
-	} {
-		require.ErrorIs(t, dptest.Err(NewListed(wrong, "a", "b")), ErrParams, name)
-		require.False(t, wrong.ofList(2).Guarantee().Promises(), name)
-	}
-	require.ErrorIs(t, dptest.Err(NewListed[string](Params{Epsilon: 1})), ErrParams)
-	require.ErrorIs(t, dptest.Err(New[string](Params{Epsilon: 1, Delta: 1e-6}.ofList(3))), ErrParams)
-	require.ErrorIs(t, dptest.Err(NewDiscovery[string](Params{Epsilon: 1, Delta: 1e-6, Passes: 2}.ofList(3))), ErrParams)
+func TestListsOfKeys(t *testing.T) {
 	// The figures of NewListed, and what the shares allow.
 	require.InEpsilon(t, 1.5*8, planned(Params{Epsilon: 1, FullKeys: 8}.ofList(100)).StdDev, 0.01)
 	require.InEpsilon(t, 4.36*math.Sqrt(8), planned(Params{Epsilon: 1, Delta: 1e-6, FullKeys: 8}.ofList(100)).StdDev, 0.01)

@@ -2,7 +2,6 @@ package groupby
 
 import (
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,49 +14,61 @@ import (
 
 var plain = Params{Epsilon: 1, Delta: 1e-6}
 
+// What takes Params refuses each field out of its range, by its name, and what does not go
+// together; and they promise nothing.
 func TestParamsAreChecked(t *testing.T) {
-	nan, inf := math.NaN(), math.Inf(1)
-	for name, wrong := range map[string]Params{
-		"zero":       {},
-		"no ε":       {Delta: 1e-6},
-		"ε NaN":      {Epsilon: nan, Delta: 1e-6},
-		"ε < 0":      {Epsilon: -1, Delta: 1e-6},
-		"ε tiny":     {Epsilon: 0x1p-11, Delta: 1e-6},
-		"ε huge":     {Epsilon: 65, Delta: 1e-6},
-		"no δ":       {Epsilon: 1},
-		"δ NaN":      {Epsilon: 1, Delta: nan},
-		"δ denormal": {Epsilon: 1, Delta: 5e-324},
-		"δ large":    {Epsilon: 1, Delta: 0.02},
-		"m < 0":      {Epsilon: 1, Delta: 1e-6, most: -1},
-		"m large":    {Epsilon: 1, Delta: 1e-6, most: 4097},
-		"share":      {Epsilon: 1, Delta: 1e-6, CountShare: 1},
-		"share < 0":  {Epsilon: 1, Delta: 1e-6, CountShare: -0.5},
-		"share NaN":  {Epsilon: 1, Delta: 1e-6, CountShare: nan},
-		"all shares": {Epsilon: 1, Delta: 1e-6, CountShare: 63. / 64, Others: true},
-		"clip":       {Epsilon: 1, Delta: 1e-6, FullKeys: -2},
-		"clip large": {Epsilon: 1, Delta: 1e-6, FullKeys: 4097},
-		"min NaN":    {Epsilon: 1, Delta: 1e-6, Min: nan, Max: 1},
-		"max NaN":    {Epsilon: 1, Delta: 1e-6, Max: nan},
-		"max Inf":    {Epsilon: 1, Delta: 1e-6, Max: inf},
-		"min Inf":    {Epsilon: 1, Delta: 1e-6, Min: -inf},
-		"no range":   {Epsilon: 1, Delta: 1e-6, Min: 1, Max: 1},
-		"reversed":   {Epsilon: 1, Delta: 1e-6, Min: 1},
-		"denormal":   {Epsilon: 1, Delta: 1e-6, Max: 5e-324},
-		"relation":   {Epsilon: 1, Delta: 1e-6, Relation: 3},
-		"passes":     {Epsilon: 1, Delta: 1e-6, Passes: 3},
-		"passes < 0": {Epsilon: 1, Delta: 1e-6, Passes: -1},
-		"replace":    {Epsilon: 1, Delta: 1e-6, CountShare: 0.51, Relation: budget.Replace},
-		"keys, 1":    {Epsilon: 1, Delta: 1e-6, KeysOnly: true, CountShare: 0.5},
-		"keys, 2":    {Epsilon: 1, Delta: 1e-6, KeysOnly: true, FullKeys: 32},
-		"keys, 3":    {Epsilon: 1, Delta: 1e-6, KeysOnly: true, Max: 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			require.ErrorIs(t, dptest.Err(New[string](wrong)), ErrParams)
-			require.Equal(t, budget.Guarantee{}, wrong.Guarantee())
-			require.True(t, math.IsNaN(planned(wrong).Threshold) && math.IsNaN(planned(wrong).StdDev))
-			require.ErrorIs(t, dptest.Err(wrong.Plan()), ErrParams)
-		})
+	answers := map[string]func(Params) error{
+		"New": func(p Params) error { return dptest.Err(New[string](p)) }, "NewRows": func(p Params) error { return dptest.Err(NewRows[int, int](p)) },
+		"Plan": func(p Params) error { return dptest.Err(p.Plan()) }, "NewDiscovery": func(p Params) error { return dptest.Err(NewDiscovery[int](p)) },
 	}
+	bad := map[string][]any{
+		"Epsilon": {0., -1., 0x1p-11, 65.}, "Delta": {0., -1., 5e-324, 0.02}, "CountShare": {1., -0.5}, "FullKeys": {-2, 4097}, "Relation": {3}, "Passes": {3, -1},
+		"Releases": {-1, mostReleases + 1}, "TailIndex": {2.}, "QuantileShare": {0.3}, "Resolution": {0.1}, "Average": {true},
+	}
+	dptest.Params(t, "groupby", plain, bad, answers)
+	delete(answers, "NewDiscovery") // which keeps no users
+	dptest.Params(t, "groupby", Params{Epsilon: 1, Delta: 1e-6, Max: 100, Resolution: 1, Levels: [8]float64{0.5}}, map[string][]any{
+		"Levels":        {[8]float64{1}, [8]float64{-0.5}, [8]float64{0.5, 0.5}, [8]float64{0.9, 0.5}, [8]float64{0.5, 0, 0.9}, [8]float64{math.NaN()}, [8]float64{0.5, math.NaN()}, [8]float64{0x1p-21}},
+		"Resolution":    {-1., 101., 1e-9, 5e-324},
+		"QuantileShare": {-0.5, 0x1p-7, 0.7, 1.},
+	}, answers)
+	for i, change := range []func(p *Params){
+		func(p *Params) { p.most = -1 }, func(p *Params) { p.most = mostKeys + 1 },
+		func(p *Params) { p.CountShare, p.Others = 63./64, true }, func(p *Params) { p.CountShare, p.Relation = 0.51, budget.Replace },
+		func(p *Params) { p.Min, p.Max = 1, 1 }, func(p *Params) { p.Min = 1 }, func(p *Params) { p.Max = 5e-324 },
+		func(p *Params) { p.KeysOnly, p.CountShare = true, 0.5 }, func(p *Params) { p.KeysOnly, p.FullKeys = true, 32 }, func(p *Params) { p.KeysOnly, p.Max = true, 1 },
+		func(p *Params) { p.Max, p.TailIndex = 1, 2 }, func(p *Params) { p.Levels[0], p.Average = 0.5, true },
+		func(p *Params) { p.Levels[0], p.KeysOnly = 0.5, true }, func(p *Params) { p.Levels[0], p.Relation = 0.5, budget.Replace }, func(p *Params) { p.Levels[0], p.Resolution = 0.5, 0.1 },
+		func(p *Params) { p.Values, p.Max = true, 5 }, func(p *Params) { p.Values, p.Passes = true, 1 }, func(p *Params) { p.Values, p.KeysOnly = true, true },
+		func(p *Params) { p.Values, p.TailIndex = true, 1 }, func(p *Params) { p.Values, p.TailIndex = true, 65 }, func(p *Params) { p.Values, p.TailIndex = true, math.NaN() },
+		func(p *Params) { p.Values, p.Delta = true, 0 }, func(p *Params) { p.Values, p.Relation = true, budget.Replace }, func(p *Params) { p.Values, p.Levels[0] = true, 0.5 },
+		func(p *Params) { *p = p.ofList(3); p.Passes = 2 },
+	} {
+		p := plain
+		change(&p)
+		for name, answer := range answers {
+			require.ErrorIs(t, answer(p), ErrParams, "%s, %d", name, i)
+		}
+		require.Equal(t, budget.Guarantee{}, p.Guarantee(), i)
+	}
+	for _, wrong := range []Params{
+		{}, {Epsilon: 1, Delta: 5e-324}, {Epsilon: 1, Delta: -1}, {Epsilon: 1, KeysOnly: true}, {Epsilon: 1, Delta: 1e-6, Passes: 2}, {Epsilon: 1, CountShare: 0.5}, {Epsilon: 1, FullKeys: 4097},
+		{Epsilon: 1, Min: 2, Max: 1}, {Epsilon: 1, FullKeys: AutoFullKeys}, {Epsilon: 1, Delta: 1e-6, Values: true},
+	} {
+		require.ErrorIs(t, dptest.Err(NewListed(wrong, "a", "b")), ErrParams, "%+v", wrong)
+		require.ErrorIs(t, dptest.Err(NewListedRows[int](wrong, "a", "b")), ErrParams, "%+v", wrong)
+		require.False(t, wrong.ofList(2).Guarantee().Promises())
+	}
+	require.ErrorIs(t, dptest.Err(NewListed[string](plain)), ErrParams)
+	require.ErrorIs(t, dptest.Err(NewListedRows[int, int](plain)), ErrParams)
+	for _, err := range []error{dptest.Err(New[string](plain.ofList(3))), dptest.Err(NewRows[int, int](plain.ofList(3))), dptest.Err(NewDiscovery[string](plain.ofList(3)))} {
+		require.ErrorIs(t, err, ErrParams)
+	}
+	require.ErrorContains(t, dptest.Err(NewDiscovery[int](learning)), "keeps no users")
+	p := Params{Epsilon: minEpsilon, Delta: minDelta, Passes: 2, Values: true}
+	require.ErrorContains(t, dptest.Err(p.normal().sizes()), "less noise")
+	p.Values = false
+	require.NoError(t, dptest.Err(p.normal().sizes()), "it is the noise of the values")
 }
 
 // extremes are Params at the ends of their ranges.
@@ -79,29 +90,6 @@ func extremes() (all []Params) {
 		}
 	}
 	return all
-}
-
-// So it is everywhere between the extremes.
-func TestRandomParams(t *testing.T) {
-	rng := rand.New(rand.NewPCG(2, 3))
-	for i := range dptest.Full(300, 5) {
-		p := Params{Epsilon: math.Exp2(-10 + 16*rng.Float64()), Delta: math.Pow(10, -2-98*rng.Float64()*rng.Float64()), most: 1 + rng.IntN(mostKeys), Passes: 1, Releases: 1 + rng.IntN(3)*rng.IntN(30),
-			CountShare: minShare + (0.5-minShare)*rng.Float64(), FullKeys: 1 + rng.IntN(mostFull), Others: rng.IntN(2) == 0, Relation: budget.Relation(1 + rng.IntN(2))}
-		if p.Relation == budget.AddRemove {
-			p.CountShare = minShare + (0.97-minShare)*rng.Float64()
-		}
-		if rng.IntN(2) == 0 {
-			p.Max = 1
-		}
-		if i%5 == 4 {
-			p.Passes = 2
-		}
-		if p.Epsilon < 0.1 { // many releases with that much more noise are refused
-			p.Releases = 1
-		}
-		c := dptest.OK(p.calibrate())(t, "%+v", p)
-		require.LessOrEqual(t, p.deltaOf(c), p.Delta, "%+v", p)
-	}
 }
 
 // deltaOf returns the δ of what is calibrated, of which the noise beside the keys takes part.

@@ -77,15 +77,6 @@ func TestAMonth(t *testing.T) {
 	require.Greater(t, planned(alone).StdDev, 4*planned(p).StdDev)
 	alone.KeysOnly = true
 	require.Greater(t, planned(alone).Threshold, 3.9*planned(keys).Threshold)
-
-	b := builder[int](t, p)
-	for user := range 2000 {
-		b.AddUser([]int{1, 2 + user%2})
-	}
-	g := dptest.OK(b.Release())(t)
-	require.InDelta(t, 2000, g.Estimate(1), 6.5*planned(p).StdDev)
-	lo, _ := g.Interval(1, 0.95) // above, there is what clipping may cost as well
-	require.InEpsilon(t, 1.96*planned(p).StdDev, g.Estimate(1)-lo, 0.01)
 }
 
 // Thirty that were calibrated each for itself, ε = 1 and δ = 1e-9, cost 4.87 together at 1e-6,
@@ -96,17 +87,4 @@ func TestReleasesCompose(t *testing.T) {
 	require.Greater(t, g.Times(30).EpsilonAt(1e-6), 4.8)
 	require.LessOrEqual(t, g.Times(365).EpsilonAt(1e-6), 22.4)
 	require.EqualValues(t, 1, g.EpsilonAt(1e-9), "a single one keeps its own theorem")
-}
-
-func TestReleasesParams(t *testing.T) {
-	for _, n := range []int{-1, mostReleases + 1} {
-		require.ErrorIs(t, dptest.Err(New[int](Params{Epsilon: 1, Delta: 1e-6, Releases: n})), ErrParams)
-	}
-	one, other := builder[int](t, plain), builder[int](t, Params{Epsilon: plain.Epsilon, Delta: plain.Delta, Releases: 2})
-	require.ErrorIs(t, one.Merge(other), ErrMismatch)
-	require.True(t, planned(plain).Threshold < planned(other.params).Threshold)
-	_, err := New[int](Params{Epsilon: minEpsilon, Delta: 1e-9, Releases: mostReleases})
-	if err != nil { // there may be too much noise to be drawn, but never too little
-		require.ErrorIs(t, err, ErrParams)
-	}
 }

@@ -59,14 +59,35 @@ func (v visit) into(r *Rows[string, int]) {
 	}
 }
 
-// However rows are ordered, split into shards with users in several, and merged: the same bytes.
-func TestRowsInAnyOrder(t *testing.T) {
-	for name, p := range map[string]Params{"values": twice, "learned": learning, "counts": {Epsilon: 1, Delta: 1e-6}, "one pass": {Epsilon: 1, Delta: 1e-6, Passes: 1, KeysOnly: true}} {
+// However rows are ordered, split into shards with users in several, and merged or moved: the same
+// bytes; and what is released of them is, except for numbers, the state of a Builder whose AddUser
+// got each user. Rows over another list do not mix with them.
+func TestRowsAreUsers(t *testing.T) {
+	list := []int{31, 4, 1, 9, 16, 25, 4, 77}
+	for name, c := range map[string]struct {
+		p      Params
+		listed bool
+	}{
+		"values": {twice, false}, "learned": {learning, false}, "counts": {Params{Epsilon: 1, Delta: 1e-6, Passes: 2, Others: true}, false},
+		"one pass": {Params{Epsilon: 1, Delta: 1e-6, Passes: 1, Max: 5, Others: true}, false}, "keys": {Params{Epsilon: 1, Delta: 1e-6, Passes: 1, KeysOnly: true}, false},
+		"listed": {Params{Epsilon: 1, Delta: 1e-6, FullKeys: 3}, true}, "listed sums": {Params{Epsilon: 1, Delta: 1e-6, FullKeys: 3, Max: 5, Others: true}, true},
+		"without δ": {Params{Epsilon: 1, Max: 2, Others: true}, true}, "replaced": {Params{Epsilon: 1, FullKeys: 2, Relation: budget.Replace}, true},
+	} {
+		empty := func() *Rows[string, int] { return rowsOf[string, int](t, c.p) }
+		users := func() *Builder[int] { return builder[int](t, empty().params) }
+		if c.listed {
+			empty = func() *Rows[string, int] { return dptest.OK(NewListedRows[string](c.p, list...))(t) }
+			users = func() *Builder[int] { return dptest.OK(NewListed(c.p, list...))(t) }
+		}
 		rng := rand.New(rand.NewPCG(5, 7))
-		all := visits(rng, 400)
-		one := rowsOf[string, int](t, p)
+		one, b, all := empty(), users(), visits(rng, 300)
+		keys, values := map[string][]int{}, map[string][]float64{}
 		for _, v := range all {
 			v.into(one)
+			keys[v.user], values[v.user] = append(keys[v.user], v.key), append(values[v.user], v.value)
+		}
+		for user := range keys {
+			valued(b)(keys[user], values[user])
 		}
 		want := dptest.OK(one.AppendPrivateState(nil))(t)
 		require.Equal(t, want, dptest.OK(one.AppendPrivateState(nil))(t), "a state is only read")
@@ -74,7 +95,7 @@ func TestRowsInAnyOrder(t *testing.T) {
 			rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 			var tree []*Rows[string, int]
 			for range shards {
-				tree = append(tree, rowsOf[string, int](t, p))
+				tree = append(tree, empty())
 			}
 			for _, v := range all {
 				v.into(tree[rng.IntN(shards)])
@@ -86,69 +107,89 @@ func TestRowsInAnyOrder(t *testing.T) {
 				tree = slices.Delete(tree, i+1, i+2)
 			}
 			require.Equal(t, want, dptest.OK(tree[0].AppendPrivateState(nil))(t), name)
-			restored := rowsOf[string, int](t, p)
-			visit{"somebody", 1, 2}.into(restored)
-			require.NoError(t, restored.RestorePrivateState(want))
-			require.Equal(t, want, dptest.OK(restored.AppendPrivateState(nil))(t))
-			visit{"somebody", 1, 2}.into(restored)
-			require.NotEqual(t, want, dptest.OK(restored.AppendPrivateState(nil))(t))
+			require.Equal(t, dptest.OK(b.AppendPrivateState(nil))(t), heldRows(tree[0]).state().appendState(nil), name)
+		}
+		restored := empty()
+		visit{"somebody", 1, 2}.into(restored)
+		require.NoError(t, restored.RestorePrivateState(want))
+		require.Equal(t, want, dptest.OK(restored.AppendPrivateState(nil))(t))
+		for n := range min(len(want), 400) {
+			require.ErrorIs(t, restored.RestorePrivateState(want[:n]), ErrFormat)
+		}
+		visit{"somebody", 1, 2}.into(restored)
+		require.NotEqual(t, want, dptest.OK(restored.AppendPrivateState(nil))(t))
+		if c.listed {
+			other := dptest.OK(NewListedRows[string](c.p, 31, 4, 1, 9, 16, 25, 78))(t)
+			require.ErrorIs(t, other.RestorePrivateState(want), ErrMismatch)
+			require.ErrorIs(t, other.Merge(restored), ErrMismatch)
 		}
 	}
 }
 
-// The state that Rows release is, but for numbers, that of a Builder whose AddUser got each user:
-// the same sums of one pass, the same users of two.
-func TestRowsAreUsers(t *testing.T) {
-	for name, p := range map[string]Params{
-		"values": twice, "learned": learning, "counts": {Epsilon: 1, Delta: 1e-6, Passes: 2, Others: true}, "one pass": {Epsilon: 1, Delta: 1e-6, Passes: 1, Max: 5, Others: true},
-		"keys": {Epsilon: 1, Delta: 1e-6, Passes: 1, KeysOnly: true},
-	} {
-		rng := rand.New(rand.NewPCG(5, 8))
-		all := visits(rng, 300)
-		r, b := rowsOf[string, int](t, p), builder[int](t, p)
-		keys, values := map[string][]int{}, map[string][]float64{}
-		for _, v := range all {
-			v.into(r)
-			keys[v.user], values[v.user] = append(keys[v.user], v.key), append(values[v.user], v.value)
+// Rows choose FullKeys by default, of a list and in one pass, and clip by whatever is chosen: what
+// a user of any number of keys moves, in units of the noise and in the integers that are added, is
+// within the budget, and near it.
+func TestRowsAreClipped(t *testing.T) {
+	for _, p := range []Params{{Epsilon: 1, Delta: 1e-6}, {Epsilon: 1, Delta: 1e-6, Max: 1}, {Epsilon: 1, Delta: 1e-9, Max: 1, Others: true}, {Epsilon: 1, Delta: 1e-6, Max: 1, Passes: 1}} {
+		list := make([]int, 50)
+		for i := range list {
+			list[i] = i
 		}
-		for user := range keys {
-			if b.params.values() {
-				b.AddUserValues(keys[user], values[user])
-			} else {
-				b.AddUser(keys[user])
+		template, runs := dptest.OK(NewListedRows[int](p, list...))(t), 150
+		if p.Passes == 1 {
+			template, list, runs = dptest.OK(NewRows[int, int](p))(t), nil, 350
+			require.Len(t, heldRows(template).calibrated.clips, 11) // 1000, 512, …, 1
+		}
+		require.Equal(t, AutoFullKeys, template.params.FullKeys)
+		worst, chosen := 0.0, map[int]bool{}
+		for n := range runs {
+			r := &Rows[int, int]{holding(template.params, newRows[int](template.params, heldRows(template).calibrated, list))}
+			keys := 1 + n%50
+			if p.Passes == 1 {
+				keys = MaxKeys + 1
 			}
+			for key := range keys {
+				r.addOf(1, key)
+			}
+			for key := range 50 * min(len(list), 1) { // that are not listed
+				r.addOf(1, 100+key)
+			}
+			s := heldRows(r).state()
+			chosen[s.clip().full] = true
+			over := func(x int64, sd float64) float64 {
+				if x == 0 {
+					return 0
+				}
+				return float64(x) / sd * float64(x) / sd
+			}
+			sum := over(s.shorts[s.chosen.clip], s.calibrated.shortfall) + over(s.others, s.calibrated.others)
+			for j := range s.chosen.asked {
+				sum += over(s.shorts[j], s.calibrated.question(j)*unit)
+			}
+			for i, e := range s.table.cells {
+				sum += over(e.weight, s.calibrated.weight) + over(s.restOf(i), s.calibrated.rest(s.chosen)) + over(e.value, s.calibrated.value(s.chosen))
+			}
+			total := s.calibrated.squaredMu
+			if list == nil {
+				total += over(unit, s.calibrated.weight)
+				require.Equal(t, slices.Repeat([]int64{unit}, 11), s.shorts, "each user gives the shortfall once, of a key that does not count all of it")
+			}
+			worst = max(worst, sum/total)
 		}
-		require.Equal(t, dptest.OK(b.AppendPrivateState(nil))(t), heldRows(r).state().appendState(nil), name)
+		require.LessOrEqual(t, worst, 1+1e-12)
+		require.Greater(t, worst, 0.8)
+		dptest.Alarm(t, 1e-11) // FullKeys 2 has a probability of .08 in one pass
+		require.Greater(t, len(chosen), 1)
 	}
 }
 
-// Rows of one pass, which choose FullKeys by default, clip the counts by whatever is chosen: what a
-// user adds to the numbers that get noise is no longer than what the noise is for.
-func TestRowsOfOnePassAreClipped(t *testing.T) {
-	r := dptest.OK(NewRows[int, int](Params{Epsilon: 1, Delta: 1e-6, Passes: 1, Max: 7}))(t)
-	require.Equal(t, AutoFullKeys, r.params.FullKeys)
-	for key := range MaxKeys + 1 {
-		r.AddValue(1, key, 9)
+// addOf adds a row, with the largest value where there are values.
+func (r *Rows[U, K]) addOf(user U, key K) {
+	if r.params.valued() {
+		r.AddValue(user, key, 1)
+	} else {
+		r.Add(user, key)
 	}
-	chosen := map[int]bool{}
-	for range 350 {
-		s := heldRows(r).state()
-		require.Len(t, s.calibrated.clips, 11) // 1000, 512, …, 1
-		c, rests, values := s.clip(), 0.0, 0.0
-		chosen[c.full] = true
-		for i, e := range s.table.cells {
-			x := float64(s.restOf(i))
-			rests, values = rests+x*x, values+float64(e.value)*float64(e.value)
-		}
-		require.LessOrEqual(t, math.Sqrt(rests), c.length*fine*unit*(1+1e-12), "%d", c.full)
-		require.LessOrEqual(t, math.Sqrt(values), c.values*unit, "%d", c.full)
-		require.Greater(t, math.Sqrt(values), 0.99*c.values*unit, "%d", c.full)
-		for _, short := range s.shorts {
-			require.EqualValues(t, unit, short, "each user gives the shortfall once, of a key that does not count all of it")
-		}
-	}
-	dptest.Alarm(t, 1e-11) // FullKeys 2 has a probability of .08
-	require.Greater(t, len(chosen), 1)
 }
 
 // What a user's rows of a key come to depends on these rows alone: not on their order, on whose
@@ -299,26 +340,6 @@ func TestNamelessShare(t *testing.T) {
 	}
 }
 
-// Rows in two passes find what they have to, and their counts are within their intervals.
-func TestRowsRelease(t *testing.T) {
-	r := rowsOf[int, string](t, Params{Epsilon: 1, Delta: 1e-6, Min: 0, Max: 10, Others: true})
-	for user := range 3000 {
-		for range 3 {
-			r.AddValue(user, "all", 1)
-			r.AddValue(user, fmt.Sprint("half ", user%2), 4)
-			r.AddValue(user, fmt.Sprint("own ", user), 1)
-		}
-	}
-	g := dptest.OK(r.Release())(t)
-	dptest.Alarm(t, 1e-9)
-	const confidence = 1 - 1e-11
-	requireInside(t, g, "all", 3000, 9000, confidence)
-	requireInside(t, g, "half 0", 1500, 15000, confidence)
-	requireInside(t, g, "half 1", 1500, 15000, confidence)
-	// an own key is shown with a probability of about δ
-	require.InDelta(t, 3000, g.Others(), 6.5*g.noises.others+10)
-}
-
 func TestRowsOnce(t *testing.T) {
 	p := Params{Epsilon: 1, Delta: 1e-6, Max: 1}
 	fresh := func() *Rows[string, string] {
@@ -330,15 +351,12 @@ func TestRowsOnce(t *testing.T) {
 		r.AddValue("bob", "b", 0)
 		r.AddValue("bob", "b", 1)
 	}
-	other, listed := p, p
-	other.Max, listed.listed = 2, true
+	other := p
+	other.Max = 2
 	dptest.Builder(t, fresh, use, rowsOf[string, string](t, other))
 	secret := fresh()
 	secret.AddValue("the secret name of somebody", "the secret key of somebody", 1)
 	dptest.Redacted(t, secret, "the secret name of somebody", "the secret key of somebody")
-	for _, p := range []Params{{}, listed, {Epsilon: 1, Delta: 1e-6, Passes: 3}} {
-		require.ErrorIs(t, dptest.Err(NewRows[string, string](p)), ErrParams)
-	}
 
 	// Values without a range.
 	wrong := rowsOf[string, string](t, Params{Epsilon: 1, Delta: 1e-6})
@@ -361,10 +379,7 @@ func TestRowsOnce(t *testing.T) {
 // key, among a user's other rows or alone.
 func TestNaNIsNoRow(t *testing.T) {
 	nan := math.NaN()
-	for name, p := range map[string]Params{
-		"sums": {Epsilon: 1, Delta: 1e-6, Min: 18, Max: 99, Others: true}, "learned": learning, "quantiles": percentiles, "two passes": twice,
-		"Replace": {Epsilon: 1, Delta: 1e-6, Max: 5, Relation: budget.Replace},
-	} {
+	for name, p := range map[string]Params{"sums": {Epsilon: 1, Delta: 1e-6, Min: 18, Max: 99, Others: true}, "learned": learning, "quantiles": percentiles, "two passes": twice} {
 		if !p.Values {
 			p.FullKeys = defaultFull // or the two choose by noise of their own
 		}

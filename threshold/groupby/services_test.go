@@ -10,36 +10,7 @@ import (
 
 	"github.com/dpsketch/dpsketch/internal/audit/baskets"
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/internal/quantile"
-	"github.com/dpsketch/dpsketch/noise"
 )
-
-// The ranks of a key's quantile are off by c·max(q, 1 − q)·U on average, U = C·σ/√f being the noise
-// of one Gaussian query by the draws' share f of the budget, within 5 %: c = 9/8 for four steps.
-// What is measured is the place, which is within the cell that is released.
-func TestMeanRankError(t *testing.T) {
-	dptest.NeedsLong(t)
-	cryptotest.SetGlobalRandom(t, 37)
-	sigma := dptest.OK(noise.GaussianSigma(1, 1e-6, 1))(t)
-	for _, level := range []float64{0.5, 0.9, 0.99} {
-		s := held(builder[int](t, Params{Epsilon: 1, Delta: 1e-6, Levels: [8]float64{level}, Min: 0, Max: 1, Resolution: 1e-3}))
-		const users, cells, runs = 50_000, 1000, 5000
-		var of quantile.Spread
-		var all []quantile.Cell
-		for i := range uint32(cells) {
-			all = append(all, quantile.Cell{Index: i, Weight: users / cells * spreadUnit})
-		}
-		of.Set(all, quantile.Places)
-		sum := 0.0
-		for range runs {
-			x := of.Draw(quantile.Choice{To: s.scale.cells * quantile.Places, Level: level, Loss: s.calibrated.spread.loss}, &s.src)
-			sum += math.Abs(min(float64(x)/quantile.Places, cells)*users/cells - level*users)
-		}
-		want := 1.125 * max(level, 1-level) * 2 * sigma / math.Sqrt((1-cutShare-weighShare)/3)
-		t.Logf("p%v: %.2f users, %.2f by the formula", 100*level, sum/runs, want)
-		require.InEpsilon(t, want, sum/runs, 0.05)
-	}
-}
 
 // Two services of 200,000 users: the wanted ranks are outside of those of the released cells by
 // what the results say, 15 % more at most, where a third of the budget is for the draws and another

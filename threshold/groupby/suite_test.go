@@ -25,6 +25,17 @@ func prepared(t *testing.T, c dptest.QuantileCase) (*state[int], func() *Groups[
 	}
 }
 
+// counted returns of how many releases of a case something holds.
+func counted(t *testing.T, c dptest.QuantileCase, runs int, holds func(g *Groups[int]) bool) (n int64) {
+	_, release := prepared(t, c)
+	for range runs {
+		if holds(release()) {
+			n++
+		}
+	}
+	return n
+}
+
 // No quantile by key is far outside of where values are, and intervals hold, for all laws,
 // ranges, ε and sets of levels; where nothing were unknown, one release in a hundred and more
 // would be. In long runs these are 12,240 releases, and at most 12 are.
@@ -67,15 +78,12 @@ func TestKnownQuantiles(t *testing.T) {
 			}
 			for _, wide := range []float64{0, 1} {
 				for _, n := range []int{users, users * 6 / 5, users * 4 / 3, users * 7 / 10} {
-					_, release := prepared(t, dptest.QuantileCase{Column: column, Epsilon: 1, Levels: []float64{level}, Sorted: column.Values(n), LeastEnd: wide * column.Min, MostEnd: wide * column.Max})
-					for range runs {
-						x := release().Quantile(0, level)
-						switch {
-						case n < users && x == x:
-							fewer++
-						case x == x:
-							known++
-						}
+					c := dptest.QuantileCase{Column: column, Epsilon: 1, Levels: []float64{level}, Sorted: column.Values(n), LeastEnd: wide * column.Min, MostEnd: wide * column.Max}
+					seen := counted(t, c, runs, func(g *Groups[int]) bool { return !math.IsNaN(g.Quantile(0, level)) })
+					if n < users {
+						fewer += seen
+					} else {
+						known += seen
 					}
 				}
 				all += 3 * int64(runs)
@@ -100,13 +108,9 @@ func TestKnownQuantiles(t *testing.T) {
 			}
 			known, all := int64(0), int64(0)
 			for _, column := range dptest.Columns[:6] {
-				_, release := prepared(t, dptest.QuantileCase{Column: column, Epsilon: 1, Levels: p.levels(), Sorted: column.Values(int(users))})
-				for range 2 * runs {
-					if x := release().Quantile(0, p.Levels[i]); x == x {
-						known++
-					}
-					all++
-				}
+				c := dptest.QuantileCase{Column: column, Epsilon: 1, Levels: p.levels(), Sorted: column.Values(int(users))}
+				known += counted(t, c, 2*runs, func(g *Groups[int]) bool { return !math.IsNaN(g.Quantile(0, p.Levels[i])) })
+				all += 2 * int64(runs)
 			}
 			t.Logf("p%v of %d: known of %v in %d of %d", 100*p.Levels[i], len(p.levels()), users, known, all)
 			_, most := dptest.ClopperPearson(known, all, 1-1e-11)
@@ -129,20 +133,15 @@ func TestKnownHasTwoEnds(t *testing.T) {
 			if !column.Smooth && !c.all {
 				continue
 			}
-			open, known := int64(0), int64(0)
-			_, release := prepared(t, dptest.QuantileCase{Column: column, Epsilon: 1, Levels: c.levels, Sorted: column.Values(c.users)})
-			for range dptest.Full(1000, 40) {
-				g := release()
+			known, runs := int64(0), dptest.Full(1000, 40)
+			open := counted(t, dptest.QuantileCase{Column: column, Epsilon: 1, Levels: c.levels, Sorted: column.Values(c.users)}, runs, func(g *Groups[int]) (open bool) {
 				for _, level := range c.levels {
-					lo, hi := g.QuantileInterval(0, level, .95)
-					if x := g.Quantile(0, level); x != x {
-						continue
-					}
-					if known++; math.IsInf(lo, 0) || math.IsInf(hi, 0) {
-						open++
+					if lo, hi := g.QuantileInterval(0, level, .95); !math.IsNaN(g.Quantile(0, level)) {
+						known, open = known+1, open || math.IsInf(lo, 0) || math.IsInf(hi, 0)
 					}
 				}
-			}
+				return open
+			})
 			least, _ := dptest.ClopperPearson(open, known, 1-1e-11)
 			dptest.Alarm(t, 1e-11)
 			require.LessOrEqual(t, least, .02, "%d users, %v, %s: %d of %d intervals are open", c.users, c.levels, column.Name, open, known)
@@ -162,16 +161,12 @@ func TestNoAbsurdEnds(t *testing.T) {
 		for _, column := range dptest.Columns[:8] {
 			sorted := column.Values(c.users)
 			most := 100 * max(sorted[c.users-1], -sorted[0], 1024)
-			_, release := prepared(t, dptest.QuantileCase{Column: column, Epsilon: 1, Levels: c.levels, Sorted: sorted})
-			for range runs {
-				g := release()
-				for _, level := range c.levels {
+			for _, level := range c.levels {
+				far += counted(t, dptest.QuantileCase{Column: column, Epsilon: 1, Levels: c.levels, Sorted: sorted}, runs, func(g *Groups[int]) bool {
 					lo, hi := g.QuantileInterval(0, level, .95)
-					if lo < -most && !math.IsInf(lo, 0) || hi > most && !math.IsInf(hi, 0) {
-						far++
-					}
-					all++
-				}
+					return lo < -most && !math.IsInf(lo, 0) || hi > most && !math.IsInf(hi, 0)
+				})
+				all += int64(runs)
 			}
 		}
 		least, _ := dptest.ClopperPearson(far, all, 1-1e-11)

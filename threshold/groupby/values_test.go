@@ -11,47 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/dpsketch/dpsketch/internal/audit/dptest"
-	"github.com/dpsketch/dpsketch/noise/budget"
 	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
 
 // learning has values of which nobody knows the range.
 var learning = Params{Epsilon: 1, Delta: 1e-6, Passes: 2, Values: true}
-
-// Values are for users who are kept: New and its like say why they refuse others.
-func TestValuesAreRefused(t *testing.T) {
-	for name, change := range map[string]func(*Params){
-		"Min and Max": func(p *Params) { p.Min, p.Max = 0, 5 }, "keep the users": func(p *Params) { p.Passes = 1 },
-		"KeysOnly": func(p *Params) { p.KeysOnly = true },
-		"Replace":  func(p *Params) { p.Relation = budget.Replace },
-		"Levels":   func(p *Params) { p.Levels[0] = 0.5 },
-	} {
-		p := learning
-		change(&p)
-		dptest.Refused(t, dptest.Err(New[int](p)), ErrParams, name)
-		require.ErrorIs(t, dptest.Err(NewRows[int, int](p)), ErrParams)
-		require.False(t, p.Guarantee().Promises())
-	}
-	require.ErrorContains(t, dptest.Err(NewDiscovery[int](learning)), "keeps no users")
-	require.ErrorContains(t, dptest.Err(NewListed(Params{Epsilon: 1, Delta: 1e-6, Values: true}, 1, 2)), "keep the users")
-	pure := learning
-	pure.Delta = 0
-	require.ErrorIs(t, dptest.Err(New[int](pure)), ErrParams)
-	// Nothing of a second pass without its users is restored.
-	b, other := builder[int](t, learning), builder[int](t, learning)
-	held(other).pass = secondPass[int]{begun: true}
-	require.ErrorIs(t, b.RestorePrivateState(dptest.OK(other.AppendPrivateState(nil))(t)), ErrFormat)
-	p := Params{Epsilon: minEpsilon, Delta: minDelta, Passes: 2, Values: true}
-	require.ErrorContains(t, fails(p), "less noise")
-	p.Values = false
-	require.NoError(t, fails(p), "it is the noise of the values")
-}
-
-// fails returns the error of the sizes of normal Params.
-func fails(p Params) error {
-	_, err := p.normal().sizes()
-	return err
-}
 
 // What is beside the keys, and hence thresholds and counts, is as with a range; and the value steps
 // have that share.
@@ -71,66 +35,6 @@ func TestValuesHaveTheShareOfSums(t *testing.T) {
 		plan := dptest.OK(p.Plan())(t)
 		require.InEpsilon(t, 8*5*c.value(c.noisiest())/unit/math.Sqrt(0.02), plan.Blind, 1e-9)
 	}
-}
-
-// However users are split among Builders, and whatever order they and their keys come in, the state
-// is the same, and what is learned from it is the same but for its noise.
-func TestValuesInAnyOrder(t *testing.T) {
-	rng := rand.New(rand.NewPCG(4, 4))
-	type one struct {
-		keys   []int
-		values []float64
-	}
-	var users []one
-	for range 300 {
-		var u one
-		for range 1 + rng.IntN(30) {
-			u.keys = append(u.keys, rng.IntN(40))
-			u.values = append(u.values, [...]float64{math.Exp(9 * rng.NormFloat64()), -3, 0, math.Inf(1), math.Inf(-1), math.NaN(), 1e300}[min(rng.IntN(30), 6)])
-		}
-		users = append(users, u)
-	}
-	whole := builder[int](t, learning)
-	for _, u := range users {
-		whole.AddUserValues(u.keys, u.values)
-	}
-	want := dptest.OK(whole.AppendPrivateState(nil))(t)
-	for range 3 {
-		parts := []*Builder[int]{builder[int](t, learning), builder[int](t, learning), builder[int](t, learning)}
-		rng.Shuffle(len(users), func(i, j int) { users[i], users[j] = users[j], users[i] })
-		for i, u := range users {
-			rng.Shuffle(len(u.keys), func(i, j int) {
-				u.keys[i], u.keys[j] = u.keys[j], u.keys[i]
-				u.values[i], u.values[j] = u.values[j], u.values[i]
-			})
-			parts[i%3].AddUserValues(u.keys, u.values)
-		}
-		require.NoError(t, parts[2].Merge(parts[0]))
-		require.NoError(t, parts[1].Merge(parts[2]))
-		require.Equal(t, want, dptest.OK(parts[1].AppendPrivateState(nil))(t))
-		restored := builder[int](t, learning)
-		require.NoError(t, restored.RestorePrivateState(want))
-		require.Equal(t, want, dptest.OK(restored.AppendPrivateState(nil))(t))
-	}
-}
-
-// The sums of a user's values in a key wrap around where they are too large for their halves, in
-// any order: no row of another user is treated otherwise.
-func TestValuesWrapAround(t *testing.T) {
-	r := rowsOf[string, int](t, learning)
-	halves := func() []int64 {
-		s := heldRows(r).state()
-		require.Len(t, s.users.ends, 1)
-		return s.users.sums
-	}
-	r.AddValue("ann", 1, 0.1)
-	r.AddValue("ann", 1, 0)
-	high, low := ranges.Split(0.1)
-	require.Equal(t, []int64{high, low}, halves())
-	for range 1 << 10 {
-		r.AddValue("ann", 1, math.Inf(1))
-	}
-	require.InEpsilon(t, 0x1p66, ranges.Join(halves()[0], halves()[1]), 1e-9)
 }
 
 // visits of users who spend by a law of their own in each key.
@@ -153,38 +57,6 @@ func spend(rng *rand.Rand, users int, add func(keys []int, values []float64)) (c
 		add(keys, values)
 	}
 	return counts, sums
-}
-
-// Sums and means are learned of keys whose values differ by a factor of 250; their intervals hold
-// what is summed, values as clipped, by their noise.
-func TestValuesAreLearned(t *testing.T) {
-	cryptotest.SetGlobalRandom(t, 1)
-	b := builder[int](t, learning)
-	counts, sums := spend(rand.New(rand.NewPCG(1, 5)), 30_000, b.AddUserValues)
-	g := release(t, b)
-	require.Equal(t, 12, g.Len())
-	require.Greater(t, g.Radius(), 0.5)
-	total := 0.0
-	for key, n := range counts {
-		truth, scale := sums[key], g.Scale(key)
-		require.InEpsilon(t, math.Exp(float64(key)/2), scale, 0.5)
-		mean := truth / n
-		require.InDelta(t, 1, g.Sum(key)/truth, 0.15, "%d", key)
-		require.InDelta(t, 1, g.Mean(key)/mean, 0.15, "%d", key)
-		lo, hi := g.SumInterval(key, 0.95)
-		require.True(t, lo < g.Sum(key) && g.Sum(key) < hi)
-		require.Less(t, hi-lo, 0.4*math.Abs(truth)) // of which a part is for what may be clipped
-		lo, hi = g.MeanInterval(key, 0.95)
-		require.True(t, lo < g.Mean(key) && g.Mean(key) < hi)
-		require.GreaterOrEqual(t, g.Lost(key), 0.)
-		total += g.Lost(key) / scale
-	}
-	require.InEpsilon(t, g.lost, max(total, g.lost*(1-1e-9)), 1e-6)
-	for _, x := range []float64{g.Sum(99), g.Mean(99), g.Scale(99), g.Lost(99)} {
-		require.True(t, math.IsNaN(x))
-	}
-	lo, hi := g.SumInterval(99, 0.95)
-	require.Equal(t, [2]float64{math.Inf(-1), math.Inf(1)}, [2]float64{lo, hi})
 }
 
 // With few users, or without values, nothing is learned, and that is what is said.

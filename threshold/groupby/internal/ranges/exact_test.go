@@ -2,7 +2,6 @@ package ranges
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -231,50 +230,6 @@ func TestExactChain(t *testing.T) {
 	for name := range flaws {
 		require.True(t, seen[name], name)
 	}
-}
-
-// Where noise does not change what is chosen the four steps are one Gaussian mechanism. Its ratio
-// is that of the lengths that the code gives a user, here the largest that are possible in steps A
-// to C. The divergence is at most what is proved; and it is more, by some 1e-8 of it, where the
-// clip to a level rounds to nearest.
-func TestExactLengths(t *testing.T) {
-	const u, reach, radius = 1, 3, 1 << 9
-	r := rand.New(rand.NewPCG(9, 9))
-	scales := []float64{1, 1, 1, 0.25}
-	bound, longer := gaussianDelta(1, 1/u), 0
-	for range 500 {
-		keys, values, z := []uint32{0, 1, 2, 3}, make([]float64, 4), make([]float64, 4)
-		for k := range z {
-			values[k] = 185 + 65*r.Float64() // in one half octave; only the last is clipped
-			z[k] = values[k]/scales[k] - 1
-		}
-		one := Users(func(yield func([]uint32, []float64) bool) { yield(keys, values) })
-		level := math.Sqrt(radius*radius - z[0]*z[0] - z[1]*z[1] - z[2]*z[2]) // in reals
-		nearest := make([]int64, 4)
-		for k, x := range z {
-			nearest[k] = int64(math.Round(min(x, level) / radius * Unit))
-		}
-		ratio := func(sums []int64) float64 {
-			total := 0.0
-			for _, s := range []struct {
-				share, delta float64
-				given        []int64
-			}{
-				{shareMagnitudes, 1, magnitudes(one)}, {shareScales, 2 * reach, moves(one, 4, 0, reach)},
-				{shareRadius, 1, lengths(one, scales)}, {shareSums, 1, sums},
-			} {
-				total += squared(s.given) / math.Pow(step(u, s.share, s.delta), 2)
-			}
-			return math.Sqrt(total)
-		}
-		honest := gaussianDelta(1, ratio(clipped(one, scales, radius)))
-		require.LessOrEqual(t, honest, bound)
-		require.Greater(t, honest, bound*(1-1e-6))
-		if gaussianDelta(1, ratio(nearest)) > bound*(1+1e-9) {
-			longer++
-		}
-	}
-	require.Greater(t, longer, 50)
 }
 
 // curve returns the divergence as a function of ε that is at least that of the parts, as it is

@@ -87,23 +87,6 @@ func TestStepsAreShort(t *testing.T) {
 	require.Greater(t, longer, 2, "rounding to nearest is seen to be too long")
 }
 
-// A user of very many equal keys is as long as anybody else, and no sum overflows.
-func TestManyKeys(t *testing.T) {
-	keys := dptest.Full(1<<24, 1<<20)
-	z := make([]float64, keys)
-	for i := range z {
-		z[i] = 1e30
-	}
-	q := make([]int64, len(z))
-	top := level(q, z, 1)
-	require.EqualValues(t, Unit/math.Sqrt(float64(keys)), top)
-	own := make([]int64, bins)
-	own[3], own[4] = 1<<40, 1
-	histogram(own)
-	require.LessOrEqual(t, length(own), uint64(Unit*Unit))
-	require.EqualValues(t, Unit, own[3])
-}
-
 // The ratios of the four steps sum to no more than what the whole may have.
 func TestSharesAreWithinTheBudget(t *testing.T) {
 	for _, u := range []float64{0.01, 0.3, 1, 7.5584, 3000} {
@@ -129,18 +112,6 @@ func TestBins(t *testing.T) {
 	for b := 1; b < bins-1; b++ {
 		require.Equal(t, b, bin(edge(b)*(1+0x1p-50)))
 		require.Equal(t, b-1, bin(edge(b)*(1-0x1p-50)))
-	}
-}
-
-// What a user gives in step B has the length that its noise takes.
-func TestShare(t *testing.T) {
-	for l := 1; l < 100_000; l += 1 + l/50 {
-		w := share(l)
-		require.LessOrEqual(t, float64(l)*float64(w)*float64(w), float64(4*Unit*Unit))
-		require.LessOrEqual(t, w, int64(Unit))
-		if l > 4 {
-			require.Greater(t, float64(l)*float64(w+1)*float64(w+1), float64(4*Unit*Unit))
-		}
 	}
 }
 
