@@ -174,13 +174,13 @@ func sortByComparing[K wire.Key](keys wire.Keys[K], entries []Entry[K]) {
 // entries, and for twice as many records.
 func sortByWords[K wire.Key](entries, room []Entry[K], records []record, keys wire.Keys[K], from int) {
 	n, longer := len(entries), false
+	if n < radixFrom/8 {
+		sortByComparing(keys, entries)
+		return
+	}
 	for i := range entries {
 		word, more := keys.Word(entries[i].Key, from)
 		records[i], longer = record{Key: word, Steps: int64(i)}, longer || more
-	}
-	if n < radixFrom/8 || !longer { // then they differ in zeros at their ends
-		sortByComparing(keys, entries)
-		return
 	}
 	radixSort(records[:n], records[n:2*n])
 	for i, r := range records[:n] {
@@ -190,8 +190,12 @@ func sortByWords[K wire.Key](entries, room []Entry[K], records []record, keys wi
 	for end, start := n, n; end > 0; end = start { // from the end: records behind are free
 		for start = end - 1; start > 0 && records[start-1].Key == records[end-1].Key; start-- {
 		}
-		if start < end-1 {
+		switch {
+		case start == end-1:
+		case longer:
 			sortByWords(entries[start:end], room, records[start:], keys, from+8)
+		default: // they differ in zeros at their ends
+			sortByComparing(keys, entries[start:end])
 		}
 	}
 }
