@@ -174,10 +174,6 @@ func sortByComparing[K wire.Key](keys wire.Keys[K], entries []Entry[K]) {
 // entries, and for twice as many records.
 func sortByWords[K wire.Key](entries, room []Entry[K], records []record, keys wire.Keys[K], from int) {
 	n, longer := len(entries), false
-	if n < radixFrom/8 {
-		sortByComparing(keys, entries)
-		return
-	}
 	for i := range entries {
 		word, more := keys.Word(entries[i].Key, from)
 		records[i], longer = record{Key: word, Steps: int64(i)}, longer || more
@@ -190,12 +186,11 @@ func sortByWords[K wire.Key](entries, room []Entry[K], records []record, keys wi
 	for end, start := n, n; end > 0; end = start { // from the end: records behind are free
 		for start = end - 1; start > 0 && records[start-1].Key == records[end-1].Key; start-- {
 		}
-		switch {
-		case start == end-1:
-		case longer:
-			sortByWords(entries[start:end], room, records[start:], keys, from+8)
-		default: // they differ in zeros at their ends
-			sortByComparing(keys, entries[start:end])
+		same := entries[start:end]
+		if longer && len(same) >= radixFrom/8 {
+			sortByWords(same, room, records[start:], keys, from+8)
+		} else if len(same) > 1 { // few, or they differ in zeros at their ends
+			sortByComparing(keys, same)
 		}
 	}
 }

@@ -42,7 +42,7 @@ var thresholdMutations = []mutation{
 	{"zeros released as well", "internal/sparse/release.go", "return e.Steps == 0 || e.Steps < 0 && !signed", "return e.Steps < 0 && !signed"},
 	{"negative values let through", "internal/sparse/release.go", "return e.Steps == 0 || e.Steps < 0 && !signed", "return e.Steps == 0"},
 	{"keys in the order of arrival", "internal/sparse/release.go", "\tSortEntries(entries)\n", ""},
-	{"texts sorted by eight bytes", "internal/sparse/release.go", "if start < end-1 {", "if false && start < end-1 {"},
+	{"texts sorted by eight bytes", "internal/sparse/release.go", "if longer && len(same) >= radixFrom/8 {\n\t\t\tsortByWords(same, room, records[start:], keys, from+8)\n\t\t} else if len(same) > 1 {", "if len(same) < 0 {"},
 	{"hidden keys behind the slice's end", "internal/sparse/release.go", "values: append(make([]Entry[K], 0, len(released)), released...)", "values: released"},
 	{"normal noise: threshold lower by one", "internal/sparse/release.go", "v >= c.threshold || e.Steps < 0 && v <= -c.threshold", "v >= c.threshold-1 || e.Steps < 0 && v <= -c.threshold"},
 	{"false keys have no noise", "internal/sparse/release.go", "v := s.numbers.threshold + beyond.SampleInt(s.src)", "v := s.numbers.threshold + 0*beyond.SampleInt(s.src)"},
