@@ -47,33 +47,6 @@ func TestListedKeys(t *testing.T) {
 	require.Equal(t, budget.User(2, budget.AddRemove), w.Guarantee().Unit())
 }
 
-// All listed keys have noise: that of keys without a value has the law of the others.
-func TestListedKeysHaveNoise(t *testing.T) {
-	const n, reach = 4000, 4
-	keys := make([]uint64, n)
-	for i := range keys {
-		keys[i] = uint64(i) * 0x9e3779b97f4a7c15
-	}
-	for _, value := range []float64{0, 7} {
-		b := dptest.OK(NewListed(Params{Epsilon: 1, Integers: true, Signed: true}, keys...))(t)
-		for _, key := range keys {
-			b.Add(key, value)
-		}
-		v := dptest.OK(b.Release())(t)
-		seen, law := make([]int64, 2*reach+1), make([]float64, 2*reach+1)
-		for _, x := range v.All() {
-			seen[int(min(max(x-value, -reach), reach))+reach]++
-		}
-		q := math.Exp(-1)
-		for i := range law {
-			law[i] = (1 - q) / (1 + q) * math.Pow(q, math.Abs(float64(i-reach)))
-		}
-		law[0] /= 1 - q
-		law[2*reach] /= 1 - q
-		dptest.ChiSquare(t, "noise", seen, law, 1e-10)
-	}
-}
-
 func TestListsAreChecked(t *testing.T) {
 	for _, p := range []Params{
 		{Epsilon: 1, Dim: 2}, {Epsilon: 1, Delta: 1e-6}, {Epsilon: 1, Method: PureLaplace}, {}, {Epsilon: 1, FalseKeys: 3},

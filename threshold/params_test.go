@@ -13,60 +13,40 @@ import (
 
 func TestInvalidParams(t *testing.T) {
 	good := Params{Epsilon: 1, Delta: 1e-6}
-	users := Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 3}
-	nan, inf, tiny := math.NaN(), math.Inf(1), math.SmallestNonzeroFloat64
-	bad := map[string][]Params{}
-	set := func(field string, base Params, change func(*Params)) {
-		change(&base)
-		bad[field] = append(bad[field], base)
+	users, pure, integers := good, Params{Epsilon: 1, Dim: 100}, good
+	users.MaxKeys, integers.Integers = 3, true
+	usersIntegers := users
+	usersIntegers.Integers = true
+	const tiny = math.SmallestNonzeroFloat64
+	lengths := []any{-1, tiny, 0x1p-201, 0x1p201}
+	numbers := []any{-1, math.MinInt, 1<<20 + 1, math.MaxInt}
+	fractions := []any{0.5, 1.5, 0x1p31}
+	for _, c := range []struct {
+		valid Params
+		bad   map[string][]any
+	}{
+		{good, map[string][]any{
+			"Epsilon": {0, -1, tiny, 0x1p-31, 1025}, "Delta": {-1, -tiny, tiny, 1e-301, 1, 2}, "Sensitivity": lengths, "MaxKeys": numbers, "Stored": numbers,
+			"MaxValue": {1}, "FalseKeys": {1}, "Relation": {budget.AddRemove, budget.Replace}, // without users, or Dim
+			"Method": {DenseLaplace + 1, PureLaplace, DenseLaplace, Laplace, Gaussian, CorrelatedGaussian},
+		}},
+		{users, map[string][]any{"MaxValue": lengths, "Relation": {3, 4, 200}, "Method": {CorrelatedGaussian}}},
+		{pure, map[string][]any{"FalseKeys": {-1, 26}, "Method": {ExponentialRounding}}},
+		{integers, map[string][]any{"Sensitivity": fractions}},
+		{usersIntegers, map[string][]any{"MaxValue": fractions}},
+	} {
+		dptest.Params(t, "threshold", c.valid, c.bad, map[string]func(Params) error{
+			"New": func(p Params) error { return dptest.Err(build[int](p)) },
+			"Plan": func(p Params) error {
+				plan, err := p.Plan()
+				require.Equal(t, err == nil, p.Guarantee().Promises())
+				require.Equal(t, err != nil, math.IsNaN(plan.ErrorBound(1, 0.9)))
+				return err
+			},
+		})
 	}
-	for _, x := range []float64{0, -1, nan, inf, -inf, tiny, 0x1p-31, 1025} {
-		set("Epsilon", good, func(p *Params) { p.Epsilon = x })
-	}
-	for _, x := range []float64{-1, -tiny, nan, inf, tiny, 1e-301, 1, 2} {
-		set("Delta", good, func(p *Params) { p.Delta = x })
-	}
-	for _, x := range []float64{-1, nan, inf, -inf, tiny, 0x1p-201, 0x1p201} {
-		set("Sensitivity", good, func(p *Params) { p.Sensitivity = x })
-		set("MaxValue", users, func(p *Params) { p.MaxValue = x })
-		set("FalseKeys", Params{Epsilon: 1, Dim: 100}, func(p *Params) { p.FalseKeys = map[bool]float64{true: x, false: 26}[!(x >= 0 && x < 25)] })
-	}
-	for _, x := range []float64{0.5, 1.5, 0x1p31} {
-		set("Sensitivity", good, func(p *Params) { p.Integers, p.Sensitivity = true, x })
-		set("MaxValue", users, func(p *Params) { p.Integers, p.MaxValue = true, x })
-	}
-	for _, x := range []int{-1, math.MinInt, 1<<20 + 1, math.MaxInt} {
-		set("MaxKeys", good, func(p *Params) { p.MaxKeys = x })
-		set("Stored", good, func(p *Params) { p.Stored = x })
-	}
-	set("MaxValue", good, func(p *Params) { p.MaxValue = 1 })
-	set("Dim", good, func(p *Params) { p.Delta = 0 })
-	set("FalseKeys", good, func(p *Params) { p.FalseKeys = 1 })
-	for _, r := range []budget.Relation{3, 4, 200} {
-		set("Relation", users, func(p *Params) { p.Relation = r })
-	}
-	for _, r := range []budget.Relation{budget.AddRemove, budget.Replace} { // without users
-		set("Relation", good, func(p *Params) { p.Relation = r })
-	}
-	set("Method", good, func(p *Params) { p.Method = DenseLaplace + 1 })
-	// Mechanisms that the rest of the Params do not allow.
-	for _, m := range []Method{PureLaplace, DenseLaplace, Laplace, Gaussian, CorrelatedGaussian} {
-		set("Method", good, func(p *Params) { p.Method = m })
-	}
-	set("Method", Params{Epsilon: 1, Dim: 10}, func(p *Params) { p.Method = ExponentialRounding })
-	set("Method", Params{Epsilon: 1, Dim: 1<<26 + 1}, func(p *Params) { p.Method = DenseLaplace })
-	set("Method", users, func(p *Params) { p.Method = CorrelatedGaussian })
-	for field, list := range bad {
-		for _, p := range list {
-			_, err := build[int](p)
-			require.ErrorIs(t, err, ErrParams, "%+v", p)
-			require.Contains(t, err.Error(), "threshold: "+field+" = ", "%+v", p)
-			require.False(t, p.Guarantee().Promises(), "%+v", p)
-			plan, planned := p.Plan()
-			require.Equal(t, err, planned, "%+v", p)
-			require.True(t, math.IsNaN(plan.ErrorBound(1, 0.9)))
-		}
-	}
+	require.ErrorContains(t, dptest.Err(New[int](Params{Epsilon: 1})), "threshold: Dim = ")
+	require.ErrorContains(t, dptest.Err(New[int](Params{Epsilon: 1, Dim: 1<<26 + 1, Method: DenseLaplace})), "threshold: Method = ")
 }
 
 // The key type must hold all keys of Dim.
@@ -207,11 +187,4 @@ func TestGuarantee(t *testing.T) {
 	}
 	require.False(t, new(Builder[int]).Guarantee().Promises())
 	require.False(t, new(Vector[int]).Guarantee().Promises())
-}
-
-// A Builder knows nothing of users: what would add one is an error when compiling, and not a key
-// that is silently cut.
-func TestNoUsers(t *testing.T) {
-	_, adds := any(new(Builder[string])).(interface{ AddUser(...string) })
-	require.False(t, adds, "a Builder bounds nobody")
 }

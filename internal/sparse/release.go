@@ -177,10 +177,6 @@ func sortByWords[K wire.Key](entries, room []Entry[K], records []record, keys wi
 		word, more := keys.Word(entries[i].Key, from)
 		records[i], longer = record{Key: word, Steps: int64(i)}, longer || more
 	}
-	if n < radixFrom/8 || !longer { // then they differ in zeros at their ends
-		sortByComparing(keys, entries)
-		return
-	}
 	keytable.Sort(records[:n], records[n:2*n])
 	for i, r := range records[:n] {
 		room[i] = entries[r.Steps]
@@ -189,8 +185,11 @@ func sortByWords[K wire.Key](entries, room []Entry[K], records []record, keys wi
 	for end, start := n, n; end > 0; end = start { // from the end: records behind are free
 		for start = end - 1; start > 0 && records[start-1].Key == records[end-1].Key; start-- {
 		}
-		if start < end-1 {
-			sortByWords(entries[start:end], room, records[start:], keys, from+8)
+		same := entries[start:end]
+		if longer && len(same) >= radixFrom/8 {
+			sortByWords(same, room, records[start:], keys, from+8)
+		} else if len(same) > 1 { // few, or they differ in zeros at their ends
+			sortByComparing(keys, same)
 		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 // [Builder] is.
 //
 // They take 8 bytes for each distinct pair of user and key, 8 more each for sums, Average and
-// quantiles (16 more with Values); for the latest rows a quarter more, or half a megabyte for each
+// quantiles (16 more with Values); for the latest rows a quarter more, or a megabyte for each
 // 8 of these bytes; and some 30 for each user and each key.
 type Rows[U, K hashing.Key] struct {
 	base[rowData[U, K]]
@@ -341,7 +341,7 @@ type shard struct {
 func (p *pairLog) add(user, key uint32, numbers []int64) {
 	q := p.shardOf(user)
 	if len(q.words) == cap(q.words) {
-		if q.settled > 0 || len(q.words) > 512 {
+		if q.settled > 0 || len(q.words) > 1024 {
 			p.settle(q)
 		}
 		n := len(q.words)

@@ -470,7 +470,7 @@ func TestPairs(t *testing.T) {
 		room += cap(log.shards[i].words)
 		require.Equal(t, cap(log.shards[i].words), cap(log.shards[i].columns[1]))
 	}
-	require.LessOrEqual(t, room, len(want)*5/4+(64+1024)*len(log.shards))
+	require.LessOrEqual(t, room, len(want)*5/4+1984*len(log.shards))
 }
 
 // Neither a user nor a row is an allocation of its own.

@@ -97,6 +97,6 @@ func run(out io.Writer, e effort) error {
 
 // comparisons returns all of them, in the order of the table.
 func (e effort) comparisons() []comparison {
-	return slices.Concat(draws(), flips(), counting(e.stream), histograms(e.keys), lookups(e.keys), sketches(e.stream), projections(),
+	return slices.Concat(draws(), flips(), counting(e.stream), histograms(e.keys), lookups(e.keys), grouped(e.stream), sketches(e.stream), projections(),
 		sums(e.rows, e.columns), means(e.rows, e.columns), sparseMeans(8*e.rows, 100*e.columns))
 }

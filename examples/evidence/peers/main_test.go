@@ -28,6 +28,7 @@ func TestRun(t *testing.T) {
 		"uint64 of 2^20 keys, k = 1024 ", "string of 2^20 keys, k = 1024 ", "distinct uint64 keys", "k = 4096, add ", "k = 4096, merge ",
 		"histogram of 1000 integer keys, Release", "histogram of 1000 integer keys, Add and Release",
 		"alp, 200 entries, cached, Estimate ", "alp, 40000 entries, beyond the caches, Estimates ", "sparse vector of 1000 entries, Release",
+		"2000 rows of integers", "2000 rows of strings", "20000 rows of integers", "20000 rows of strings",
 		"Toggle", "ToggleSlice", "Add of a slice", "16-byte strings, AddKey ", "stream of uint64 keys, Add", "size of a set", "size of a symmetric difference",
 		"SJLT s = 1, AddDense", "SJLT s = 8, AddDense", "SRHT, AddDense and Release", "SJLT s = 1, AddSparse ", "SJLT s = 8, AddSparse ",
 		"sum of 2000 rows of 8", "mean of 2000 rows of 8", "mean of 16000 rows of 20 ones in 800",
