@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/dpsketch/dpsketch/examples/internal/cli"
 	"github.com/dpsketch/dpsketch/hashing"
 	"github.com/dpsketch/dpsketch/threshold/groupby"
 )
@@ -27,11 +28,11 @@ func grouped(n int) []comparison {
 
 func rowsOf[K hashing.Key](kind string, users, keys []K) comparison {
 	ours := func() *groupby.Groups[K] {
-		rows := must(groupby.NewRows[K, K](groupby.Params{Epsilon: 1, Delta: 1e-6}))
+		rows := cli.Must(groupby.NewRows[K, K](groupby.Params{Epsilon: 1, Delta: 1e-6}))
 		for i, user := range users {
 			rows.Add(user, keys[i])
 		}
-		return must(rows.Release())
+		return cli.Must(rows.Release())
 	}
 	theirs := func() map[[2]K]struct{} {
 		pairs := map[[2]K]struct{}{}
@@ -53,7 +54,7 @@ func rowsOf[K hashing.Key](kind string, users, keys []K) comparison {
 			}
 			groups := ours()
 			// of users of many keys a part may be lost
-			tolerance := sure*must(groups.Params().Plan()).StdDev + counts[most]/20
+			tolerance := sure*cli.Must(groups.Params().Plan()).StdDev + counts[most]/20
 			return near("groupby", groups.Estimate(most), counts[most], math.Min(tolerance, counts[most]/2))
 		},
 	}
