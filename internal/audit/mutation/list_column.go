@@ -51,7 +51,7 @@ var columnMutations = []mutation{
 	{"the number of rows aside without noise", "elliptical/column/learn.go", "l.aside += n.Sample(&src)", "l.aside += 0 * n.Sample(&src)"},
 	{"a row aside counts twice", "elliptical/column/learn.go", "			l.aside += n\n", "			l.aside += 2 * n\n"},
 	{"few rows aside are looked for as many", "elliptical/column/learn.go", "const fewAside = 27", "const fewAside = -1000"},
-	{"a sum may refute whatever the histogram is sure of", "elliptical/column/interval_learned.go", "min(2e-4/s.found.histogram.Doubt(), 1)", "2e-4"},
+	{"a sum may refute whatever the histogram is sure of", "elliptical/column/interval_learned.go", "min(2e-4/s.found.histogram.Doubt(s.found.chosen), 1)", "2e-4"},
 	{"the nearer end is as near as its rows", "elliptical/column/internal/tail/ends.go", "if !(cost > best) {", "if cost < best {"},
 	{"a range that was not learned is a number", "elliptical/column/summary.go:Summary.Value", "case s.unknown():", "case s.unknown() && of == Count:"},
 	{"noise taken for rows is believed", "elliptical/column/interval_learned.go", "return seen < max(", "return 0*seen > max("},
