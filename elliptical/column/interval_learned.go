@@ -71,7 +71,7 @@ func (s *Summary) refuted() bool {
 	case top[1] == 0:
 		claimed, seen = claims[0], -about.value
 	}
-	return seen < max(claimed/2, s.reach(about, min(2e-4/s.found.histogram.Doubt(), 1)))
+	return seen < max(claimed/2, s.reach(about, min(2e-4/s.found.histogram.Doubt(s.found.chosen), 1)))
 }
 
 // learned returns the interval of Sum or Mean that misses with a probability of miss.

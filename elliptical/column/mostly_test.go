@@ -229,6 +229,7 @@ func TestConstantColumns(t *testing.T) {
 			absurd, runs := 0, dptest.Full(17_000, 300)
 			for range runs {
 				if x := released(t, p, rows...).Value(Mean); math.Abs(x-mean) > 10*mean {
+					t.Logf("%v: %v for %v", p, x, mean)
 					absurd++
 				}
 			}

@@ -87,20 +87,13 @@ func (h *Histogram) bulk() int {
 			}
 		}
 	}
-	_, bulk := h.standsOut(h.flat())
-	return bulk
-}
-
-// standsOut returns the surprise of the neighbours on a side that stand out most from noise, and
-// their bulk: what was given and −1 if none have more.
-func (h *Histogram) standsOut(least float64) (surprise float64, bulk int) {
-	surprise, bulk = least, -1
+	best, bulk := h.flat(), -1
 	for m := 1; m <= widest; m *= 2 {
 		for side := range 2 {
 			for b := 0; b+m <= h.count(); b++ {
 				rows := h.sum(side, b, b+m)
-				if h.beats(m, rows, surprise) {
-					surprise, bulk = h.surprise(m, rows), b+m-1
+				if h.beats(m, rows, best) {
+					best, bulk = h.surprise(m, rows), b+m-1
 					for left := h.at(side, bulk); left <= rows/4; left += h.at(side, bulk) {
 						bulk--
 					}
@@ -108,14 +101,19 @@ func (h *Histogram) standsOut(least float64) (surprise float64, bulk int) {
 			}
 		}
 	}
-	return surprise, bulk
+	return bulk
 }
 
-// Doubt bounds the probability that noise alone makes any bins stand out as much as the most do, in
-// units of that of the least that counts.
-func (h *Histogram) Doubt() float64 {
-	surprise, _ := h.standsOut(h.flat())
-	return math.Exp(h.flat() - surprise)
+// Doubt bounds the probability that noise alone makes some bins stand out as much as the farthest
+// visible ones do, in units of that of the least that counts anywhere; 1 at most.
+func (h *Histogram) Doubt(r Range) float64 {
+	most := h.flat()
+	for side, top := range r.Top {
+		for m := 1; m <= min(widest, top) && top == max(r.Top[0], r.Top[1]); m *= 2 {
+			most = max(most, h.surprise(m, h.sum(side, top-m, top)))
+		}
+	}
+	return math.Exp(h.flat() - most)
 }
 
 // sum returns the number of rows in the bins from ≤ b < to.
