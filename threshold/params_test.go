@@ -27,7 +27,8 @@ func TestInvalidParams(t *testing.T) {
 	}{
 		{good, map[string][]any{
 			"Epsilon": {0, -1, tiny, 0x1p-31, 1025}, "Delta": {-1, -tiny, tiny, 1e-301, 1, 2}, "Sensitivity": lengths, "MaxKeys": numbers, "Stored": numbers,
-			"MaxValue": {1}, "FalseKeys": {1}, "Relation": {budget.AddRemove, budget.Replace}, // without users, or Dim
+			// without users, or Dim
+			"MaxValue": {1}, "FalseKeys": {1}, "Relation": {budget.AddRemove, budget.Replace},
 			"Method": {DenseLaplace + 1, PureLaplace, DenseLaplace, Laplace, Gaussian, CorrelatedGaussian},
 		}},
 		{users, map[string][]any{"MaxValue": lengths, "Relation": {3, 4, 200}, "Method": {CorrelatedGaussian}}},

@@ -114,12 +114,7 @@ func slotsFor(entries int) int { return entries + entries/2 + 1 }
 
 // Word returns what stands in the first slot of hash h, 0 if nothing: for [Match]. Where many are
 // asked for one after the other, they are fetched at the same time.
-func (s *Slots) Word(h uint64) uint64 {
-	if at := s.place(h); at < uint64(len(s.words)) {
-		return s.words[at]
-	}
-	return 0
-}
+func (s *Slots) Word(h uint64) uint64 { return s.words[s.place(h)] }
 
 // Match returns the number of the entry that a word is of if it may have hash h, else 0.
 func Match(word, h uint64) uint32 {

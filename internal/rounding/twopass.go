@@ -2,6 +2,7 @@ package rounding
 
 import (
 	"math"
+	"sync"
 
 	"github.com/dpsketch/dpsketch/internal/exact"
 	"github.com/dpsketch/dpsketch/internal/loss"
@@ -116,38 +117,42 @@ func tabulate(s *shape, mu float64) table {
 	n := len(t.at)
 	t.constant, t.multiple = make([]float64, n+1), make([]float64, n+1)
 	t.multiple[n] = 1 // V(r) ≤ r
-	var kappas []float64
+	var group sync.WaitGroup
+	for from := 0; from < n; from += sameKappa {
+		group.Go(func() { t.fill(*s, from, min(from+sameKappa, n)) })
+	}
+	group.Wait()
+	return t
+}
+
+// fill fills in the chords that end at the points from, …, to − 1, by κ that are good in their
+// midst.
+func (t *table) fill(s shape, from, to int) {
+	ahead := t.at[min(from+sameKappa/2, len(t.at)-1)]
+	s.after = func(loss, mu float64) float64 { return gap(s.epsilon-ahead-loss, mu) }
+	kappas := s.kappas()
 	most := func(x float64) float64 {
 		s.after = func(loss, mu float64) float64 { return gap(s.epsilon-x-loss, mu) }
 		return s.worst(kappas)
 	}
-	atHigh := 0.0
-	for i := range t.at {
-		// For one κ and share, V is convex in r, and so is the most of several shares. Below the
-		// first point the chord goes to 0.
-		high := t.at[i]
-		low := high - 1
-		if i > 0 {
-			low = t.at[i-1]
-		}
-		atLow := atHigh
-		if i%sameKappa == 0 {
-			ahead := t.at[min(i+sameKappa/2, n-1)]
-			s.after = func(loss, mu float64) float64 { return gap(s.epsilon-ahead-loss, mu) }
-			kappas = s.kappas()
-			atLow = most(low)
-		}
-		atHigh = most(high)
+	low := t.at[0] - 1 // below the first point the chord goes to 0
+	if from > 0 {
+		low = t.at[from-1]
+	}
+	atLow := most(low)
+	for i, high := range t.at[from:to] {
+		// For one κ and share, V is convex in r, and so is the most of several shares.
+		atHigh := most(high)
 		r, b := math.Exp(low), math.Exp(high)
 		top, bottom := b*atHigh*slack, r*atLow*slack
-		if i == 0 || !(atHigh < 1) {
+		if i += from; i == 0 || !(atHigh < 1) {
 			t.multiple[i] = min(atHigh*slack, 1)
-			continue
+		} else {
+			t.multiple[i] = (top - bottom) / (b - r)
+			t.constant[i] = bottom - t.multiple[i]*r
 		}
-		t.multiple[i] = (top - bottom) / (b - r)
-		t.constant[i] = bottom - t.multiple[i]*r
+		low, atLow = high, atHigh
 	}
-	return t
 }
 
 // after returns at least E[V(e^loss·p/q)]/e^loss for the densities p and q of N(μ, 1) and N(0, 1),
@@ -200,8 +205,10 @@ func ForTwoPasses(first, second, epsilon, delta float64, u Users) (TwoPasses, bo
 		u.Beside += u.norm() * s * s / (other * other)
 		return forUsers(sigma, epsilon, delta, u, 5)
 	}
-	one, ok1 := alone(first, second)
+	one, ok1, group := Quadratic{}, false, sync.WaitGroup{}
+	group.Go(func() { one, ok1 = alone(first, second) })
 	two, ok2 := alone(second, first)
+	group.Wait()
 	if !ok1 || !ok2 {
 		return TwoPasses{}, false
 	}
