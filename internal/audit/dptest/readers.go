@@ -26,27 +26,19 @@ func Readers(t testing.TB, object any) {
 		t.Fatalf("%T has no method to read with", object)
 	}
 	var group sync.WaitGroup
-	problems := make(chan string, 64)
 	for range 4 {
 		group.Go(func() {
 			for range 3 {
 				got, err := readAll(object)
 				for name, result := range want {
 					if err != nil || got[name] != result {
-						select {
-						case problems <- fmt.Sprintf("%s: alone %.200s, among readers %.200s (%v)", name, result, got[name], err):
-						default:
-						}
+						t.Errorf("%T: %s: alone %.200s, among readers %.200s (%v)", object, name, result, got[name], err)
 					}
 				}
 			}
 		})
 	}
 	group.Wait()
-	close(problems)
-	for p := range problems {
-		t.Errorf("%T: %s", object, p)
-	}
 }
 
 // readAll calls the methods one after the other and returns the printed results by name.

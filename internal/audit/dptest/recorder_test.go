@@ -3,6 +3,7 @@ package dptest
 import (
 	"fmt"
 	"runtime"
+	"sync"
 	"testing"
 )
 
@@ -10,11 +11,14 @@ import (
 // where a real one would.
 type recorder struct {
 	testing.TB
+	lock   sync.Mutex
 	errors []string
 }
 
 func (r *recorder) Helper() {}
 func (r *recorder) Errorf(format string, args ...any) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
 	r.errors = append(r.errors, fmt.Sprintf(format, args...))
 }
 func (r *recorder) FailNow()     { runtime.Goexit() }

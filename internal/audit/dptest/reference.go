@@ -1,7 +1,6 @@
 package dptest
 
 import (
-	"bufio"
 	"math"
 	"os"
 	"strconv"
@@ -15,13 +14,11 @@ import (
 // numbers, each written by a program that shares no formula with the package but the definitions.
 func Rows(t testing.TB, path, name string, columns int) [][]float64 {
 	t.Helper()
-	f, err := os.Open(path)
+	text, err := os.ReadFile(path)
 	require.NoError(t, err)
-	defer f.Close()
 	var rows [][]float64
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		fields := strings.Fields(lines.Text())
+	for line := range strings.Lines(string(text)) {
+		fields := strings.Fields(line)
 		if fields[0] != name {
 			continue
 		}
@@ -35,7 +32,6 @@ func Rows(t testing.TB, path, name string, columns int) [][]float64 {
 		}
 		rows = append(rows, row)
 	}
-	require.NoError(t, lines.Err())
 	require.NotEmpty(t, rows)
 	return rows
 }

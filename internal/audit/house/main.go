@@ -23,6 +23,7 @@ import (
 	"go/scanner"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -75,7 +76,7 @@ func main() {
 	}
 	var library, inner, machinery, examples, all room
 	fmt.Printf("%-28s %7s %7s %6s %8s %7s\n", "package", "code", "tests", "types", "methods", "Params")
-	for _, path := range sorted(rooms) {
+	for _, path := range slices.Sorted(maps.Keys(rooms)) {
 		r := rooms[path]
 		all.add(r)
 		switch {
@@ -111,17 +112,9 @@ func (r *room) add(o *room) {
 	r.types, r.methods, r.fields = r.types+o.types, r.methods+o.methods, r.fields+o.fields
 }
 
-func sorted(rooms map[string]*room) (paths []string) {
-	for path := range rooms {
-		paths = append(paths, path)
-	}
-	slices.Sort(paths)
-	return paths
-}
-
 // exported returns the exported names of the packages that users import.
 func exported(rooms map[string]*room) (names []string) {
-	for _, path := range sorted(rooms) {
+	for _, path := range slices.Sorted(maps.Keys(rooms)) {
 		if !isInternal(path) && !strings.HasPrefix(path, "examples") {
 			for _, name := range slices.Concat(rooms[path].names, rooms[path].promoted()) {
 				names = append(names, path+"."+name)

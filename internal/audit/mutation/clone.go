@@ -68,7 +68,7 @@ func newHybrid(all []mutation, places []place, skip map[int]bool) (h hybrid, oth
 			return h, nil, err
 		}
 		calls := map[int]string{} // by index of the function: the cases of its switch
-		tail, held := "", 0
+		tail := ""
 		lines := strings.Count(original.source, "\n") + 1
 		for _, i := range byFile[file] {
 			edited, err := parseFile(file, places[i].edited(all[i]))
@@ -88,9 +88,8 @@ func newHybrid(all []mutation, places []place, skip map[int]bool) (h hybrid, oth
 			first := lines + strings.Count(tail, "\n") + 1
 			tail += clone
 			h.clones = append(h.clones, span{i, file, first, lines + strings.Count(tail, "\n")})
-			held++
 		}
-		if held > 0 {
+		if tail != "" {
 			h.sources[file] = original.dispatch(calls) + "\n" + tail
 			dir := path.Dir(file)
 			h.sources[path.Join(dir, "mutation_selector.go")] = fmt.Sprintf(selector, original.file.Name.Name)

@@ -105,7 +105,7 @@ func (b *bench) coverOf(ctx context.Context, tested, edited string) (c coverage,
 	}
 	index := map[profile.Block]int{}
 	var lock sync.Mutex
-	err = each(strings.Fields(list), func(test string) error {
+	err = each(strings.Fields(list), func(_ int, test string) error {
 		if strings.HasPrefix(test, "Benchmark") {
 			return nil
 		}
@@ -144,12 +144,12 @@ func (b *bench) coverOf(ctx context.Context, tested, edited string) (c coverage,
 	return c, nil
 }
 
-// each calls f for all at once and returns the first error.
-func each[T any](all []T, f func(T) error) error {
+// each calls f for all at once, with their numbers, and returns the first error.
+func each[T any](all []T, f func(i int, x T) error) error {
 	errs := make([]error, len(all))
 	var group sync.WaitGroup
 	for i, x := range all {
-		group.Go(func() { errs[i] = f(x) })
+		group.Go(func() { errs[i] = f(i, x) })
 	}
 	group.Wait()
 	return errors.Join(errs...)

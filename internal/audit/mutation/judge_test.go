@@ -95,11 +95,7 @@ func judged(t *testing.T, b *bench, edits []mutation) (all []string) {
 	importers := dptest.OK(b.importers(context.Background()))(t)
 	j := b.jury("internal/p", edits, places, importers["internal/p"])
 	all = make([]string, len(edits))
-	indices := make([]int, len(edits))
-	for i := range edits {
-		indices[i] = i
-	}
-	require.NoError(t, each(indices, func(i int) error {
+	require.NoError(t, each(edits, func(i int, _ mutation) error {
 		v, err := j.judge(context.Background(), i)
 		all[i] = v.String()
 		if strings.HasPrefix(all[i], "killed ") != v.killed() {

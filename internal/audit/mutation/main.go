@@ -130,6 +130,11 @@ func overlay(root, dir string, edits []mutation) error {
 			return err
 		}
 	}
+	return writeOverlay(dir, replace)
+}
+
+// writeOverlay writes what go build -overlay reads.
+func writeOverlay(dir string, replace map[string]string) error {
 	text, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return err
@@ -180,18 +185,14 @@ func (b *bench) report(ctx context.Context, edits []mutation) error {
 	var lock sync.Mutex
 	done, killed := 0, 0
 	dirs, groups := byDir(edits)
-	err = each(dirs, func(dir string) error {
+	err = each(dirs, func(_ int, dir string) error {
 		var some []mutation
 		var at []place
 		for _, i := range groups[dir] {
 			some, at = append(some, edits[i]), append(at, places[i])
 		}
 		j := b.jury(dir, some, at, importers[dir])
-		indices := make([]int, len(some))
-		for i := range indices {
-			indices[i] = i
-		}
-		return each(indices, func(i int) error {
+		return each(some, func(i int, m mutation) error {
 			v, err := j.judge(ctx, i)
 			if err != nil {
 				cancel(err)
@@ -209,10 +210,10 @@ func (b *bench) report(ctx context.Context, edits []mutation) error {
 					tests = append(tests, cmp.Or(v.in, dir)+"."+test)
 				}
 				slices.Sort(tests)
-				b.killers[some[i].file+": "+some[i].name] = tests
+				b.killers[m.file+": "+m.name] = tests
 			}
 			fmt.Printf("%3d/%d  %-32s %-52s %v\n",
-				done, len(edits), some[i].file, some[i].name, v)
+				done, len(edits), m.file, m.name, v)
 			return nil
 		})
 	})

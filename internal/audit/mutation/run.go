@@ -5,10 +5,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path"
@@ -93,19 +91,15 @@ func (b *bench) compile(
 	if err := os.Mkdir(work, 0o700); err != nil {
 		return "", nil, err
 	}
-	overlay := struct{ Replace map[string]string }{map[string]string{}}
+	replace := map[string]string{}
 	for file, text := range sources {
 		copied := filepath.Join(work, path.Base(file))
 		if err := os.WriteFile(copied, []byte(text), 0o600); err != nil {
 			return "", nil, err
 		}
-		overlay.Replace[filepath.Join(b.root, filepath.FromSlash(file))] = copied
+		replace[filepath.Join(b.root, filepath.FromSlash(file))] = copied
 	}
-	text, err := json.Marshal(overlay)
-	if err != nil {
-		return "", nil, err
-	}
-	if err := os.WriteFile(filepath.Join(work, "overlay.json"), text, 0o600); err != nil {
+	if err := writeOverlay(work, replace); err != nil {
 		return "", nil, err
 	}
 	binary = filepath.Join(work, "p.test")
@@ -136,14 +130,11 @@ func (b *bench) compile(
 func digest(files ...string) (string, error) {
 	h := sha256.New()
 	for _, name := range files {
-		f, err := os.Open(name)
+		data, err := os.ReadFile(name)
 		if err != nil {
 			return "", err
 		}
-		_, err = io.Copy(h, f)
-		if err := errors.Join(err, f.Close()); err != nil {
-			return "", err
-		}
+		h.Write(data)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/dpsketch/dpsketch/internal/audit/funcname"
 )
 
 // dataDependent are the parameters of samplers that may depend on private data, by the sampler's
@@ -100,11 +102,8 @@ func instrument(name string, source []byte) (string, error) {
 		if !ok || f.Body == nil {
 			continue
 		}
-		receiver, kind := receiverOf(f)
-		id := f.Name.Name
-		if kind != "" {
-			id = kind + "." + id
-		}
+		receiver, id := receiverOf(f), funcname.Of(f)
+		kind := strings.TrimSuffix(strings.TrimSuffix(id, f.Name.Name), ".")
 		at := set.Position(f.Body.Lbrace).Offset + 1
 		switch source := sourceOf(f); {
 		case id == "state.newKey":
@@ -162,22 +161,12 @@ func report(id, src, law string, f *ast.FuncDecl) string {
 	return fmt.Sprintf(" defer replay.Enter(%s, %s, %s, %q%s)();", renew, of, data, format, values)
 }
 
-// receiverOf returns the name and the type of the receiver, "" if there is none.
-func receiverOf(f *ast.FuncDecl) (name, kind string) {
-	if f.Recv == nil || len(f.Recv.List) != 1 {
-		return "", ""
+// receiverOf returns the name of the receiver, "" if there is none.
+func receiverOf(f *ast.FuncDecl) string {
+	if f.Recv == nil || len(f.Recv.List[0].Names) != 1 || f.Recv.List[0].Names[0].Name == "_" {
+		return ""
 	}
-	if n := f.Recv.List[0].Names; len(n) == 1 && n[0].Name != "_" {
-		name = n[0].Name
-	}
-	t := f.Recv.List[0].Type
-	if star, ok := t.(*ast.StarExpr); ok {
-		t = star.X
-	}
-	if id, ok := t.(*ast.Ident); ok {
-		kind = id.Name
-	}
-	return name, kind
+	return f.Recv.List[0].Names[0].Name
 }
 
 // sourceOf returns the name of the parameter of an exported function that is a Source, "" if there
