@@ -174,17 +174,6 @@ func (g *Groups[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	return max(min(lo, x), least), max(hi, x, least)
 }
 
-// countBounds returns bounds on the count as it is clipped that fail with probability at most
-// alpha.
-//
-// They are about the noise whether or not it shows the key, so they hold for every key in
-// particular. A key is either below R, and then shown with a probability of noises.escape at most,
-// or its weight is released with nothing but noise.
-func (g *Groups[K]) countBounds(e group[K], alpha float64) (lo, hi float64) {
-	x, c := g.noisy(e), g.reach(g.noises.count, alpha/2)+(g.noises.mix+1)/unit
-	return max(x-c-g.roundedUp(alpha), 0), max(x+c, 0)
-}
-
 // Shortfall returns bounds, with the given confidence, on how many users clipping may have left out
 // of a count: Σ(1 − √(m/l)) over all users with l > m keys, where m = [Groups.FullKeys] and a user
 // with more than MaxKeys keys adds 1. 0 and 0 for a list no longer than FullKeys. With two passes,
@@ -204,7 +193,9 @@ func (g *Groups[K]) short(alpha float64) float64 {
 	return max((float64(g.shortfall)+1)/unit+g.reach(g.noises.shortfall, alpha), 0)
 }
 
-// roundedUp returns what rounding has added to a count at most, except with probability alpha.
+// roundedUp returns what rounding has added to a count at most, except with probability alpha. A
+// key is either below R, and then shown with a probability of noises.escape at most, or its weight
+// is released with nothing but noise.
 func (g *Groups[K]) roundedUp(alpha float64) float64 {
 	if alpha >= g.noises.escape {
 		return 0

@@ -315,9 +315,10 @@ func (g *Groups[K]) MeanInterval(key K, confidence float64) (lo, hi float64) {
 
 // rounded returns by how much Σz of a group may be rounded, and what linear combinations of noises
 // with given deviations exceed with probability at most alpha/2, less what it takes to know the
-// number of users.
+// number of users. The bound on that is about the noise whether or not it shows the key, so it
+// holds for every key in particular.
 func (g *Groups[K]) rounded(e group[K], alpha float64) (rounded float64, tail func(sds ...float64) float64) {
 	few := alpha * 0x1p-10
-	_, users := g.countBounds(e, few)
+	users := max(g.noisy(e)+g.reach(g.noises.count, few/2)+(g.noises.mix+1)/unit, 0)
 	return (users + g.short(few/2) + 1) * g.affine(e).step, g.tail((alpha - 2*few) / 2)
 }
