@@ -46,32 +46,6 @@ func pairOf(t *testing.T, keys []uint64, in []int) numbers {
 	return classesOf(held(a.secret).table, held(b.secret).table, tiny)
 }
 
-// The classes are those of a map from cells to sets, where a level does not end with a word.
-func TestClassesOfPairs(t *testing.T) {
-	rng := rand.New(rand.NewPCG(31, 32))
-	for _, cells := range []int{16, 63, 65, 100, 128} {
-		p := Params{Epsilon: 1, Cells: cells, Levels: 5, Seed: hashing.NewSeed()}
-		a, b := builder(t, p), builder(t, p)
-		place := newPlacement(p.Seed, p.Cells, p.Cells, p.Levels)
-		in := make([]int, cells*p.Levels)
-		for range 3 * cells {
-			key := rng.Uint64()
-			if set := rng.IntN(4); set < 2 {
-				b.Add(key)
-				in[place.cell(key)] |= 2
-			} else {
-				a.Add(key)
-				in[place.cell(key)] |= 1
-			}
-		}
-		want := make(numbers, allClasses)
-		for _, sets := range in {
-			want[map[int]int{0: inNone, 1: inA, 2: inB, 3: inBoth}[sets]]++
-		}
-		require.Equal(t, want, classesOf(held(a.secret).table, held(b.secret).table, p.normal()))
-	}
-}
-
 // Each class has noise of the law, drawn by itself. False-reject probability 2e-10.
 func TestPairHasTheLaw(t *testing.T) {
 	noisy(t, tiny, func() numbers {
