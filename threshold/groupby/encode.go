@@ -11,10 +11,10 @@ import (
 	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
 
-// The encoding of Groups, little-endian, version 5; floating-point numbers are IEEE 754 bits:
+// The encoding of Groups, little-endian, version 6; floating-point numbers are IEEE 754 bits:
 //
 //	bytes  field
-//	6      header: "dpsk", kind 16, version 5
+//	6      header: "dpsk", kind 16, version 6
 //	1      key class: 0 string, 1 signed integer, 2 unsigned integer, 3 array of 16 bytes
 //	1      Relation
 //	1      flags: 1 KeysOnly, 2 Others, 4 the keys are listed, 8 Values, 16 Average
@@ -55,7 +55,7 @@ import (
 // with their noise, two's complement. Nothing depends on the order of arrival, and no other bytes
 // decode to the same groups.
 const (
-	version   = 5
+	version   = 6
 	fixedSize = wire.HeaderSize + 3 + 16*8 + 2 + 3*4 + 2*2 + 3*8 + 9 + 4
 )
 
