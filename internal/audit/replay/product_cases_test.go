@@ -441,7 +441,7 @@ func seriesSubject(all map[string]*subject) {
 		draws: pair{data: 1, extra: `AddFor`, most: 1, why: "which of a user's elements count is drawn for each by itself"}, rare: pair{data: 1, most: 32, extra: `misragries/series\.`, why: "series_proof.md: a key without an element in a node is as if it were hidden, but for δ, and takes no draw; what is drawn for a key that is shown is drawn after that"},
 		// Which keys are found depends on counts that may be near a threshold.
 		rarely: func(c *pcase) bool { return !strings.Contains(c.way, "known") },
-		given: `\.since\[|\.keys\[`, // which keys are known follows from what was published
+		given:  `\.since\[|\.keys\[`, // which keys are known follows from what was published
 		values: map[string][]any{
 			"Epsilon": {1., 4.}, "Delta": {1e-6}, "Spans": {[8]int{1, 2}, [8]int{1}, [8]int{1, 3, 6}}, "Discovery": {[8]int{2}, [8]int{1, 2}, [8]int{3}, [8]int{}}, "Counters": {0, 16}, "Dim": {0},
 			"MaxKnown": {0, 4}, "Retire": {0, 40}, "MaxElements": {0, 1, 6}, "Burst": {0, 2},
