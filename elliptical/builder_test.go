@@ -395,6 +395,9 @@ func TestReleasedBuilder(t *testing.T) {
 	other := p
 	other.Rho = 2
 	fresh := func() *Builder { return dptest.OK(NewBuilder(p))(t) }
+	secret := dptest.OK(NewBuilder(Params{Min: VectorOf(-500000000, -0.5), Max: VectorOf(500000000, 0.5), Rho: 1}))(t)
+	secret.Add([]float64{98_765_432, 0.25})
+	dptest.Redacted(t, secret, "98765432", "9.8765432e+07")
 	dptest.Builder(t, fresh, func(b *Builder) { b.Add([]float64{1}); b.AddSparse([]int{0}, []float64{1}) }, dptest.OK(NewBuilder(other))(t))
 	require.Equal(t, Params{Rho: 1, Relation: budget.AddRemove}.guarantee(), fresh().Guarantee())
 	require.Equal(t, budget.Guarantee{}, new(Builder).Guarantee())

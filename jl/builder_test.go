@@ -51,6 +51,11 @@ func TestLifecycle(t *testing.T) {
 	p := Params{Dim: 50, Rows: 8}
 	use := func(b *Builder) { b.Add(1, 1); b.AddDense([]float64{1}); b.AddSparse([]uint64{1}, []float64{1}) }
 	dptest.Builder(t, func() *Builder { return newBuilder(t, p) }, use, newBuilder(t, Params{Dim: 50, Rows: 8, Epsilon: 2}), newBuilder(t, Params{Dim: 51, Rows: 8}))
+	for _, transform := range []Transform{SJLT, SRHT} { // the latter holds the vector
+		secret := newBuilder(t, Params{Dim: 50, Rows: 8, Integers: true, Transform: transform})
+		secret.Add(3, 1234567890123)
+		dptest.Redacted(t, *secret, "1234567890123")
+	}
 	b := newBuilder(t, p)
 	dptest.OK(b.Release())(t)
 	require.ErrorIs(t, dptest.Err(b.Sibling()), ErrReleased)

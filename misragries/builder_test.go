@@ -48,6 +48,20 @@ func TestSumBuilder(t *testing.T) {
 	dptest.Builder(t, func() *Sum[string] { return fresh(p) }, func(s *Sum[string]) { _ = s.Add(build(t, p, []string{"a"})) }, fresh(other))
 }
 
+func TestBuildersShowNothing(t *testing.T) {
+	p := Params{Counters: 8, Epsilon: 1, Delta: 1e-6}
+	dptest.Redacted(t, dptest.OK(FromMisraGries(p, map[string]int64{"Rumpelstiltskin": 7735012987}))(t), "Rumpelstiltskin", "7735012987")
+	s := dptest.OK(NewSum[string](p))(t)
+	require.NoError(t, s.Add(build(t, p, []string{"Rumpelstiltskin", "Rumpelstiltskin"})))
+	dptest.Redacted(t, s, "Rumpelstiltskin")
+	p.MaxElements = 3
+	for _, p.Method = range []Method{KeptZeros, SparseVector} {
+		u := dptest.OK(NewUserBuilder[string](p))(t)
+		u.AddUser([]string{"Rumpelstiltskin", "xyzzyplugh"})
+		dptest.Redacted(t, u, "Rumpelstiltskin", "xyzzyplugh")
+	}
+}
+
 // Even where nearly everything passes the threshold only keys of the stream come out, never a
 // dummy.
 func TestDummiesAreNeverReleased(t *testing.T) {
