@@ -11,7 +11,8 @@ import (
 )
 
 // Builder counts a stream of keys. It holds private data, which it never prints. One goroutine at a
-// time may use it; concurrent use panics if detected. After Release, adding does nothing.
+// time may use it; concurrent use panics if detected. Release takes its data: then adding does
+// nothing.
 type Builder[K hashing.Key] struct {
 	base[sketch.Stream[K]]
 }
@@ -78,8 +79,7 @@ func (b *Builder[K]) calibrated() (c calibration, of kind, err error) {
 	return c, of, err
 }
 
-// Add counts one element. With Dim, keys outside [0, Dim) are ignored. A string key is not copied:
-// clone substrings of large buffers.
+// Add counts one element. A string key is not copied: clone substrings of large buffers.
 func (b *Builder[K]) Add(key K) { sketch.Add(b.secret, key) }
 
 // AddSlice adds the keys in order.
@@ -87,7 +87,7 @@ func (b *Builder[K]) AddSlice(keys []K) { sketch.AddSlice(b.secret, keys) }
 
 // AddN counts n elements of the key. With MaxElements = m one event is protected: a call, with n
 // clipped to [0, m]; noise and threshold grow about m times. Without it, n above 1 makes the
-// Builder give up its data, and Release returns an error. Elements above 1.5·2⁶² in a counter, all
+// Builder give up its data, and Release returns an error. Elements above 1.5·2⁶² in a counter,
 // decrements included, do not count.
 func (b *Builder[K]) AddN(key K, n int) {
 	if n > 1 && b.params.MaxElements == 0 {
@@ -97,10 +97,10 @@ func (b *Builder[K]) AddN(key K, n int) {
 	sketch.AddN(b.secret, key, uint64(max(0, min(n, b.params.most()))))
 }
 
-// Merge adds the sketch of the other Builder, which gives up its data (section 7 of the paper). The
-// result undercounts by at most N/(k+1) for N elements in all streams. The error wraps
-// [ErrMismatch] if the Params differ or other is b itself, [ErrReleased] if either was released,
-// and [ErrParams] if merged sketches do not have the Method. On an error nothing changes.
+// Merge adds the sketch of the other Builder, which gives up its data. The result undercounts by at
+// most N/(k+1) for N elements in all streams. The error wraps [ErrMismatch] if the Params differ or
+// other is b itself, [ErrReleased] if either was released, and [ErrParams] if merged sketches do
+// not have the Method. On an error nothing changes.
 func (b *Builder[K]) Merge(other *Builder[K]) error {
 	if other == nil {
 		other = new(Builder[K])
@@ -118,8 +118,8 @@ func (b *Builder[K]) Merge(other *Builder[K]) error {
 	})
 }
 
-// Release spends the budget and returns the private histogram. The Builder gives up its data; a
-// second Release returns an error that wraps [ErrReleased].
+// Release spends the budget and returns the private histogram. A second Release returns an error
+// that wraps [ErrReleased].
 func (b *Builder[K]) Release() (*Histogram[K], error) {
 	c, of, err := b.calibrated()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // Combined is the sum of released histograms: public, immutable, safe for concurrent readers, at no
-// budget. The zero Combined has no keys, NaN for bounds, and promises nothing.
+// budget. The zero Combined has no keys and promises nothing.
 type Combined[K hashing.Key] struct {
 	parts []*Histogram[K]
 	keys  []K

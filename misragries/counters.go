@@ -13,14 +13,12 @@ import (
 // free counter, and if there is none lowers all k counters by 1 and frees those at zero.
 //
 // THE GUARANTEE HOLDS ONLY FOR COUNTERS OF THIS ALGORITHM, NOT MERGED, which nothing can check. In
-// other sketches one element can empty counters of any size (TestOtherCounters has such an element
-// for each): filtered Space-Saving, frequent items of DataSketches, lossy counting, HeavyKeeper,
-// count-min with a heap of keys, one decrement for each miss. For Space-Saving see
-// [FromSpaceSaving].
+// other sketches one element can empty counters of any size: filtered Space-Saving, frequent items
+// of DataSketches, lossy counting, HeavyKeeper, count-min with a heap of keys, one decrement for
+// each miss.
 //
-// The error wraps [ErrParams] for wrong Params, and if no stream leads to such counters: more than
-// k, one below 0 or above 2⁶², or a key outside Dim. ε above 20, or δ above 0.01, protects hardly
-// anybody.
+// The error wraps [ErrParams], also if no stream leads to such counters: more than k, one below 0
+// or above 2⁶², or a key outside Dim. ε above 20, or δ above 0.01, protects hardly anybody.
 func FromMisraGries[K hashing.Key](p Params, counters map[K]int64) (*Builder[K], error) {
 	return fromCounters(p, counters, 0)
 }

@@ -26,8 +26,8 @@
 // m, by all of a user's elements, at most m (in a [UserBuilder], at most m distinct keys). The
 // length of the stream is private too.
 //
-// A release of one stream is (ε, δ)-private exactly for δ = Pr[max(1 + η + L₁, η + L₂) ≥ τ], for
-// every k, with shared noise η, own noise L and threshold τ.
+// With KeptZeros, for one element, the threshold is the least with which the release is (ε,
+// δ)-private (internal/thresholds/keptzeros_proof.md).
 //
 // # Accuracy
 //
@@ -35,6 +35,10 @@
 // occurred f times in n elements the sketch holds a counter c with c ≤ f ≤ c + D, where D ≤ n/(k+1)
 // counts all decrements. Estimate is c + D, with noise of standard deviation 1.4/ε; Lower is the
 // paper's estimate c.
+//
+// An interval covers the noise and what the sketch lost, for one key fixed before the release.
+// Bounds and limits are NaN for the zero Histogram or Combined, and for a confidence outside [0,
+// 1).
 //
 // # Choosing
 //
@@ -58,7 +62,6 @@
 // covered: timing, and who reads the memory of the process. Counts above 2⁶² are released as about
 // 2⁶².
 //
-// Source: Algorithms 1 to 4 of Lebeda and Tětek, Better Differentially Private Approximate
-// Histograms and Heavy Hitters using the Misra-Gries Sketch, TODS 2025 (doi 10.1145/3716375), with
-// exactly drawn discrete noise. TrimmedSum is this package's own.
+// Source: Lebeda and Tětek, TODS 2025 (doi 10.1145/3716375), Algorithms 1 to 4, with exactly drawn
+// discrete noise. TrimmedSum is this package's own.
 package misragries

@@ -105,8 +105,8 @@ func fromVector[K hashing.Key](v *sparse.Vector[K]) (counts []sketch.Counter[K],
 // MarshalBinary returns the encoding.
 func (h *Histogram[K]) MarshalBinary() ([]byte, error) { return h.AppendBinary(nil) }
 
-// UnmarshalBinary decodes an encoding, for the same key type or one of the same class that holds
-// all keys (with Dim, Dim − 1). On an error, which wraps [ErrFormat], nothing changes.
+// UnmarshalBinary decodes it, for the same key type or one of the same class that holds all keys
+// (with Dim, Dim − 1). On an error, which wraps [ErrFormat], nothing changes.
 func (h *Histogram[K]) UnmarshalBinary(data []byte) error {
 	keys := wire.KeysOf[K]()
 	r := wire.NewReader("misragries", data)

@@ -16,8 +16,7 @@ import (
 )
 
 // Histogram is a released histogram: public, immutable, safe for concurrent readers, at no further
-// budget. The zero Histogram has no keys, NaN for everything else, no encoding, and promises
-// nothing. For a confidence outside [0, 1) there are NaN, or no keys.
+// budget. The zero Histogram has no keys and no encoding, and promises nothing.
 //
 // JSON holds the guarantee, the threshold, and the keys by descending noisy counts, with estimates
 // and intervals at .95, and in the member data the binary encoding. A key that is not UTF-8, or
@@ -31,7 +30,7 @@ type Histogram[K hashing.Key] struct {
 	counts      []sketch.Counter[K] // sorted by key, in units, all at the threshold or above
 }
 
-// Params returns the parameters, with all defaults filled in.
+// Params returns the parameters, filled in.
 func (h *Histogram[K]) Params() Params { return h.params }
 
 // Guarantee is what the release promised.
@@ -69,11 +68,10 @@ func (h *Histogram[K]) find(key K) (v float64, found bool) {
 	return h.calibration.counts(h.counts[i].Count), true
 }
 
-// Estimate returns the best estimate of the number of occurrences of the key, or 0 if it was not
-// released: the noisy count plus an upper bound on what the sketch lost, if released. It suits keys
-// that keep arriving: shuffle a sorted export. For several sketches it assumes that the key is
-// spread evenly. With PureUniverse it is 0 where noise alone is expected to reach, and may be
-// negative.
+// Estimate returns the best estimate of the key's count, or 0 if it was not released: the noisy
+// count plus an upper bound on what the sketch lost, if released. It suits keys that keep arriving:
+// shuffle a sorted export. For several sketches it assumes that the key is spread evenly. With
+// PureUniverse it is 0 where noise alone is expected to reach, and may be negative.
 func (h *Histogram[K]) Estimate(key K) float64 {
 	v, found := h.find(key)
 	if !found {
@@ -158,10 +156,9 @@ func (h *Histogram[K]) atLeast(v float64) iter.Seq2[K, float64] {
 	}
 }
 
-// Interval returns bounds that hold the number of occurrences of the key that counted with at least
-// the given confidence, over noise and what sketches lose, for any one key fixed before the
-// release, released or not. The upper end is +Inf if the loss is unknown, as for counters from
-// elsewhere without MaxLength.
+// Interval returns bounds that hold the number of occurrences of the key that counted, with at
+// least the given confidence, whether it was released or not. The upper end is +Inf if the loss is
+// unknown, as for counters from elsewhere without MaxLength.
 func (h *Histogram[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if !check.Confidence(confidence) || h.calibration.method == Auto {
 		return math.NaN(), math.NaN()
@@ -211,7 +208,8 @@ func (h *Histogram[K]) DetectionLimit(confidence float64) float64 {
 }
 
 // HeavyHitters yields keys and their estimates, sorted by key. With the given confidence the counts
-// of all of them together reach the threshold; others may be missing. None for NaN.
+// of all of them together reach the threshold; others may be missing. None for NaN or a confidence
+// outside [0, 1).
 func (h *Histogram[K]) HeavyHitters(threshold, confidence float64) iter.Seq2[K, float64] {
 	if math.IsNaN(threshold) || !check.Confidence(confidence) || h.calibration.method == Auto {
 		return func(func(K, float64) bool) {}

@@ -39,10 +39,10 @@ var methodNames = []string{
 // String returns the name of the constant.
 func (m Method) String() string { return check.EnumName(m, methodNames, "Method") }
 
-// MarshalText returns the name of the constant.
+// MarshalText returns the name.
 func (m Method) MarshalText() ([]byte, error) { return check.EnumText(m, methodNames, "Method") }
 
-// UnmarshalText reads the name of a constant.
+// UnmarshalText reads a name.
 func (m *Method) UnmarshalText(text []byte) error {
 	return check.ParseEnum(m, text, methodNames, "Method")
 }

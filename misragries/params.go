@@ -28,14 +28,13 @@ const (
 	maxElements     = 1 << 20
 )
 
-// Params are the public numbers of a release. Epsilon is required, and Delta or Dim.
+// Params are the public numbers of a release.
 type Params struct {
-	// Epsilon is ε, in [2⁻³⁰, 2¹⁰].
+	// Epsilon is ε, in [2⁻³⁰, 2¹⁰]; required.
 	Epsilon float64
 	// Delta is δ, in [1e-300, 1); or 0, for ε alone, which needs Dim.
 	Delta float64
-	// Counters is k, in [1, 2²⁸]; 0 is 1024. n elements are counted with an error
-	// of at most n/(k+1).
+	// Counters is k, in [1, 2²⁸]; 0 is 1024.
 	Counters int
 	// Dim is the number of possible keys, the integers 0 to Dim−1; others are
 	// ignored. 0 stands for any keys.
@@ -43,7 +42,7 @@ type Params struct {
 	// MaxElements is m, the most elements of one user or event, at most 2²⁰; 0
 	// protects one element. For a Builder and a Sum the caller must guarantee that
 	// nobody adds more, repeated ones included; only one AddN is clipped. A
-	// UserBuilder needs it, at most Counters.
+	// UserBuilder needs it, in [1, Counters].
 	MaxElements int
 	// MaxLength is a promise that all streams together never have more elements
 	// (of keys below Dim), which bounds the loss of the sketches. 0 is none.

@@ -57,7 +57,7 @@ func (p Plan) String() string {
 	return b.String()
 }
 
-// String returns the row in a line.
+// String returns one line.
 func (r Row) String() string {
 	trusted := ""
 	if r.Trusted {

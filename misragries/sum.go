@@ -38,8 +38,7 @@ func NewSum[K hashing.Key](p Params) (*Sum[K], error) {
 
 // Add adds the sketch of one stream: a Builder without merges, which gives up its data. The streams
 // must be disjoint; their number is public. Which goroutine gets an element must not depend on
-// other elements: choose by connection, by user or at random, not in turn, nor by the length of a
-// queue.
+// other elements: choose by connection, by user or at random, not in turn or by queue length.
 //
 // The error wraps [ErrMismatch] if the Params differ or another Builder was merged into b, and
 // [ErrReleased] if either was released. On an error nothing changes.
@@ -63,8 +62,8 @@ func (t *Sum[K]) Add(b *Builder[K]) error {
 	})
 }
 
-// Merge adds what the other Sum holds, which gives up its data; their streams must be disjoint. The
-// errors are those of [Sum.Add].
+// Merge adds the streams of the other Sum, which gives up its data, with the conditions and errors
+// of [Sum.Add].
 func (t *Sum[K]) Merge(other *Sum[K]) error {
 	if other == nil {
 		other = new(Sum[K])

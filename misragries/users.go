@@ -31,8 +31,8 @@ type userState[K hashing.Key] struct {
 	keys   []K // of one user
 }
 
-// NewUserBuilder returns an empty UserBuilder, or an error that wraps [ErrParams]. MaxElements must
-// be in [1, Counters]. ε above 20, or δ above 0.01, protects hardly anybody.
+// NewUserBuilder returns an empty UserBuilder, or an error that wraps [ErrParams]. ε above 20, or δ
+// above 0.01, protects hardly anybody.
 func NewUserBuilder[K hashing.Key](p Params) (*UserBuilder[K], error) {
 	p, c, err := checkFor[K](p, users)
 	if err != nil {
@@ -53,7 +53,6 @@ func (b *UserBuilder[K]) empty() *sketch.Sketch[K] {
 }
 
 // AddUser counts one user's keys; repeated keys count one time. A second call is a second user.
-// Keys outside Dim do not count.
 func (b *UserBuilder[K]) AddUser(keys []K) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -82,8 +81,7 @@ func (b *UserBuilder[K]) AddUser(keys []K) {
 }
 
 // Merge adds the sketch of the other UserBuilder, which gives up its data, with the errors of
-// [Builder.Merge]. Each user must be on one server only. It needs Algorithm 4: set Method to
-// SparseVector on all servers, as [Params.Plan] says.
+// [Builder.Merge]. Each user must be on one server only. Set Method to SparseVector on all servers.
 func (b *UserBuilder[K]) Merge(other *UserBuilder[K]) error {
 	if other == nil {
 		other = new(UserBuilder[K])

@@ -17,9 +17,9 @@
 // [budget.AddRemove], the default, a row is added or removed, and the number of rows is private
 // unless Rows says it; under [budget.Replace] a row is replaced, and the number is public.
 //
-// The guarantee holds for the floating-point implementation: quantiles and the clipping norm C are
-// drawn exactly, the norm of a clipped row is checked exactly, sums are integers, Gaussian noise is
-// exact, and shares of the budget never add up to more than ρ.
+// The guarantee holds for the floating-point implementation: draws are exact, sums are integers,
+// the norm of a clipped row is checked exactly, and shares of the budget never add up to more than
+// ρ.
 //
 // # Accuracy
 //
@@ -32,8 +32,7 @@
 // clipped, with s the sensitivity of the sum: these weigh as much as the noise.
 //
 // [Mean.NoiseInterval] covers the noise alone. [Mean.IntervalBounded] holds for all rows in the
-// public range, and is wide, as it must be: no honest interval is shorter than 0.4·(M−m)/(n·√(2ρ))
-// at 95 %.
+// public range, and is wide: no honest interval is shorter than 0.4·(M−m)/(n·√(2ρ)) at 95 %.
 //
 // n must be large compared with √(d/ρ). Otherwise a quantile misses the data, and the release is
 // useless: the Plan warns, and Auto is Plain. From 8·LeastRows rows on, at most one release in 5000
@@ -59,7 +58,7 @@
 // counts of a huge key space threshold; for the published mechanisms plan/thesis.
 //
 // Dense rows take about 22 ns per entry, sparse ones 6 to 10 ns, and 16 bytes per row and 100 per
-// coordinate. Not covered: timing, and an adversary who reads the memory of the process.
+// coordinate. Not covered: timing, and who reads the memory of the process.
 //
 // Sources: Lebeda, Differentially Private Release of Sparse and Skewed Data, ITU 2023, chapter 5
 // (with Aumüller, Nelson and Pagh); Huang, Liang, Yi (NeurIPS 2021); Smith (STOC 2011). The theory

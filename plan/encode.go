@@ -77,8 +77,7 @@ func (m *Mean) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns the encoding.
 func (m *Mean) MarshalBinary() ([]byte, error) { return m.AppendBinary(nil) }
 
-// UnmarshalBinary decodes it. The error for other bytes wraps [ErrFormat]; the Mean stays as it
-// was.
+// UnmarshalBinary decodes it. On an error, which wraps [ErrFormat], nothing changes.
 func (m *Mean) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("plan", data)
 	r.Header(wire.KindPLAN, version)

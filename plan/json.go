@@ -5,8 +5,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// MarshalJSON returns the guarantee and the coordinates, each with its NoiseInterval at .95, and
-// says what that leaves out. The member data is the binary encoding.
+// MarshalJSON returns the guarantee and the coordinates, each with its NoiseInterval at .95, and as
+// member data the binary encoding.
 func (m Mean) MarshalJSON() ([]byte, error) {
 	values := make([]noisyValue, m.Dim())
 	for i := range values {
@@ -27,5 +27,5 @@ type noisyValue struct {
 	NoiseHigh wire.Number `json:"noiseHigh"`
 }
 
-// UnmarshalJSON decodes the member data, as UnmarshalBinary does.
+// UnmarshalJSON decodes JSON, with the errors of UnmarshalBinary.
 func (m *Mean) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, m) }

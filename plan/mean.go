@@ -10,14 +10,14 @@ import (
 	"github.com/dpsketch/dpsketch/plan/internal/means"
 )
 
-// Mean is a released mean: public, immutable, safe for concurrent readers. Reading it costs no
-// budget. Numbers of coordinates outside [0, Dim) are NaN.
+// Mean is a released mean: public, immutable, safe for concurrent readers, at no budget. For a
+// coordinate outside [0, Dim), and bounds for a confidence outside [0, 1), it returns NaN.
 type Mean struct{ of means.Mean }
 
-// Params returns the parameters of the release, filled in.
+// Params returns the parameters, filled in.
 func (m *Mean) Params() Params { return paramsOf(m.of.Params) }
 
-// Guarantee returns the guarantee of the release: ρ-zCDP.
+// Guarantee returns the guarantee of the release.
 func (m *Mean) Guarantee() budget.Guarantee { return m.of.Params.Guarantee() }
 
 // Dim returns d.
@@ -26,7 +26,7 @@ func (m *Mean) Dim() int { return len(m.of.Values) }
 // Rows returns the public number of rows, or the noisy one.
 func (m *Mean) Rows() float64 { return m.of.Rows }
 
-// Spent says how much of ρ each step of a release took.
+// Spent says how much of ρ each step took.
 type Spent struct {
 	Centre  float64
 	Scale   float64 // for TwoPass the sums of the first pass
@@ -42,17 +42,17 @@ type Spent struct {
 	Gamma float64
 }
 
-// Spent returns how much of ρ each step took.
+// Spent returns what each step took.
 func (m *Mean) Spent() Spent {
 	s := m.of.Spent
 	return Spent{s.Centre, s.Scale, s.Clip, s.Divisor, s.Sum, m.of.Scaled, m.of.Divisor / max(m.of.Rows, 1)}
 }
 
-// Values returns the estimates of the mean of each coordinate, in the units of the data, as a new
-// slice: unbiased except for clipping.
+// Values returns the estimates of all coordinates, in the units of the data, as a new slice:
+// unbiased except for clipping.
 func (m *Mean) Values() []float64 { return slices.Clone(m.of.Values) }
 
-// StdDevs returns StdDev of all coordinates as a new slice.
+// StdDevs returns all StdDev as a new slice.
 func (m *Mean) StdDevs() []float64 { return slices.Clone(m.of.Errors) }
 
 // Estimate returns coordinate i of Values.
@@ -94,9 +94,9 @@ func at(x []float64, i int) float64 {
 	return x[i]
 }
 
-// NoiseInterval returns how far the noise may have moved coordinate i, at the given confidence in
-// [0, 1), else NaN: it contains the mean of the clipped rows, divided by γ. Where n is private, it
-// is assumed to be at least 230/√ρ.
+// NoiseInterval returns how far the noise may have moved coordinate i, at the given confidence: it
+// contains the mean of the clipped rows, divided by γ. Where n is private, it is assumed to be at
+// least 230/√ρ.
 //
 // That is not the mean of the rows where clipping pulls to one side. Intervals at 95 % contained it
 // in 86 % of cases over ten skewed distributions, in 61 % for Pareto tails of index 1.5, and never
@@ -113,10 +113,9 @@ func (m *Mean) NoiseInterval(i int, confidence float64) (lo, hi float64) {
 }
 
 // IntervalBounded returns bounds that contain coordinate i of the mean of the rows with the given
-// confidence in [0, 1), else NaN, over all noise, however rows are clipped: γ and the public range
-// of the entries bound what that can have taken. With r the distance from the centre to the end of
-// the range, it reaches at least 31·r/(n·√ρ) beyond the estimate at 95 %; with Plain under Replace
-// 2.8·r/(n·√ρ). If n is private it reaches up to 54·r/(n·√ρ) further.
+// confidence over all noise, however rows are clipped. With r the distance from the centre to the
+// end of the range, it reaches at least 31·r/(n·√ρ) beyond the estimate at 95 %; with Plain under
+// Replace 2.8·r/(n·√ρ). If n is private it reaches up to 54·r/(n·√ρ) further.
 //
 // It is all of the range for TwoPass, package plan/thesis, columns that Relative leaves out, and
 // where noise makes the ends cross.

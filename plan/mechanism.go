@@ -43,9 +43,9 @@ func made(of *means.Mechanism, err error) (*Mechanism, error) {
 	return (*Mechanism)(of), nil
 }
 
-// WithScales returns a Mechanism that takes the standard deviations of the coordinates as given,
-// Dim positive finite public numbers in the units of the data. Equal numbers scale nothing. The
-// error wraps [ErrParams].
+// WithScales returns a Mechanism with given standard deviations of the coordinates: Dim positive
+// finite public numbers in the units of the data. Equal numbers scale nothing. The error wraps
+// [ErrParams].
 func (m *Mechanism) WithScales(scales []float64) (*Mechanism, error) {
 	return made(m.engine().WithScales(scales))
 }
@@ -61,10 +61,9 @@ func (m *Mechanism) WithRanges(min, max []float64) (*Mechanism, error) {
 // Release spends the budget and returns the private mean of dense rows of Dim entries each. Missing
 // entries at the end of a row are 0, surplus ones are ignored.
 //
-// It stops when the context is done, with an error that wraps that of the context, and has released
-// nothing. Do not publish how long it takes, which may depend on the data. The error wraps
-// [ErrMismatch] if, under Replace, the number of rows is not Params.Rows, and [ErrParams] for
-// TwoPass.
+// When the context is done it stops, releases nothing, and returns the context's error, wrapped. Do
+// not publish how long it takes, which may depend on the data. The error wraps [ErrMismatch] if,
+// under Replace, the number of rows is not Params.Rows, and [ErrParams] for TwoPass.
 func (m *Mechanism) Release(ctx context.Context, x [][]float64) (*Mean, error) {
 	return released(m.engine().Release(ctx, x))
 }

@@ -19,7 +19,6 @@ const (
 	Adaptive = Method(means.Adaptive)
 	// TwoPass releases the sums of sparse NonNegative rows twice: unscaled for
 	// a small part of the budget, then scaled by what the first pass shows.
-	// Dense rows are refused.
 	TwoPass = Method(means.TwoPass)
 	// Plain is the Gaussian mechanism. Rows are clipped at the public bound on
 	// their norm, √d·Max or the bound from the ranges.

@@ -29,11 +29,11 @@ type Params struct {
 	// missing row is an empty (nil) one if rows are dense, and one left out if
 	// they are sparse.
 	Relation budget.Relation
-	// NonNegative says that no entry is negative; negative entries count as 0.
-	// Noise is shaped for the ℓ₁ error then, else for the ℓ₂ error.
+	// NonNegative says that no entry is negative. Noise is shaped for the ℓ₁ error
+	// then, else for the ℓ₂ error.
 	NonNegative bool
 	// Symmetric says that rows lie symmetrically around their centre, so that
-	// clipping an eighth of them does no harm. It biases skewed rows.
+	// clipping an eighth of them does no harm.
 	Symmetric bool
 	// Relative counts the error of each column in its own standard deviations. A
 	// column in which all but a few entries are equal has its centre as its mean,
@@ -43,7 +43,7 @@ type Params struct {
 	// deviations below Resolution/16 count as that. 0 finds scales of any size.
 	// From Max/2²⁰ on, no row is clipped to a norm below it.
 	Resolution float64
-	// Method is how the mean is computed. 0 chooses.
+	// Method 0 is Auto.
 	Method Method
 	// Workers is the number of goroutines, at most 1024; 0 is one, or GOMAXPROCS
 	// from 2¹⁸ entries on.
@@ -112,8 +112,7 @@ func rhoOf(epsilon, delta float64) float64 {
 	return rho
 }
 
-// Guarantee returns what a release promises: ρ-zCDP under the Relation. Invalid Params promise
-// nothing.
+// Guarantee returns what a release promises. Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	if p.validate() != nil {
 		return budget.Guarantee{}

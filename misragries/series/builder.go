@@ -11,8 +11,8 @@ import (
 type secret[K hashing.Key] = private.State[state[K]]
 
 // Builder counts a continuing stream, and releases a part of the series at the end of each step. It
-// holds private data, which it never prints. One goroutine at a time may use it; a call panics if
-// it detects a concurrent one.
+// holds private data, which it never prints. One goroutine at a time may use it; concurrent use
+// panics if detected.
 type Builder[K hashing.Key] struct {
 	secret[K]
 	params  Params
@@ -100,12 +100,10 @@ func (s *state[K]) index() {
 	}
 }
 
-// Guarantee returns what all Slices together promise, future ones included: a ledger spends it when
-// the series begins. The zero Builder promises nothing.
+// Guarantee is that of the Params, for all Slices together. The zero Builder promises nothing.
 func (b *Builder[K]) Guarantee() budget.Guarantee { return b.promise }
 
-// Released reports whether this is the zero Builder, which ignores its arguments. A Builder made by
-// New is never released.
+// Released reports whether this is the zero Builder, which ignores its arguments.
 func (b *Builder[K]) Released() bool { return private.Released(b.secret) }
 
 // Add counts one element of the open step: O(1), without allocation for a known key. With
@@ -135,7 +133,7 @@ func (b *Builder[K]) AddN(key K, n int) {
 }
 
 // AddFor counts elements of one user in the open step, one for each of the keys; it may be called
-// many times. It returns how many of them count: an exact and PRIVATE number.
+// many times. It returns how many of them count: an exact, PRIVATE number.
 //
 // With MaxElements = m every user starts with Burst tokens. In the order of the keys, each element
 // takes a token if there is one; only those count. During the longest of the Spans m tokens come

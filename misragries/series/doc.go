@@ -22,18 +22,19 @@
 //	one user, by MaxElements    ε and δ for all actions in any 168 steps (the longest span)
 //	what the ledger records     builder.Guarantee(), once, when the series begins
 //
-// All Slices together, future ones included, are (ε, δ)-private for one element of the stream. With
-// MaxElements = m an element counts only if its user has a token ([Builder.AddFor]), and noise is
-// scaled to 2·Burst + m elements. Estimates and intervals are about the elements that count;
-// [Window.Counted] says which share of all these are, for 1/32 of ε, from [Plan].CountedFrom
-// elements on; below that ask for longer windows. What a user does in k times 168 steps has
-// (k + 1)/2 times ε.
+// All Slices together, future ones included, are (ε, δ)-private. With MaxElements = m an element
+// counts only if its user has a token ([Builder.AddFor]), and noise is scaled to 2·Burst + m
+// elements. Estimates and intervals are about the elements that count; [Window.Counted] says which
+// share of all these are, for 1/32 of ε, from [Plan].CountedFrom elements on; below that ask for
+// longer windows. What a user does in k times 168 steps has (k + 1)/2 times ε.
 //
 // # Accuracy
 //
+// Intervals ([Window.Interval]) cover the noise alone. Bounds of the zero Window, and for a
+// confidence outside [0, 1), are NaN.
+//
 // Standard errors of a known key ([Plan.StdErr]) in counts, and half the width of a 95 % interval
-// at the worst place. For another ε multiply them by about 1/ε. They do not grow with the number of
-// earlier steps:
+// at the worst place; for another ε, times about 1/ε. They do not grow with earlier steps:
 //
 //	window of steps          1     24    168    720
 //	ε = 1                  5.5   12.7   16.4   18.9
@@ -66,9 +67,6 @@
 // and again in nodes of 4, 24 and 168 steps, each with discrete Laplace noise at ε/4. Elements of
 // other keys are counted separately: at the end of each 1, 24 and 168 steps a key is shown if a
 // third of (ε, δ) allows it. No element is counted in both: see series_proof.md.
-//
-// A [Timeline] reads windows from the Slices: estimates by least squares over all published counts,
-// intervals by the exact distribution of a few of them.
 //
 // # Not covered
 //

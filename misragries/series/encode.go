@@ -66,8 +66,7 @@ func (p *Params) fields() []wire.Field {
 		wire.Int(&p.Retire, maxRetire), wire.Int(&p.MaxElements, maxElements), wire.Int(&p.Burst, maxElements))
 }
 
-// AppendBinary appends the encoding of the Slice to dst. The error, for the zero Slice, wraps
-// [ErrFormat].
+// AppendBinary appends the encoding to dst. The error, for the zero Slice, wraps [ErrFormat].
 func (r *Slice[K]) AppendBinary(dst []byte) ([]byte, error) {
 	if !r.valid() {
 		return dst, check.FormatError("series", "a Slice that was not released has no encoding")
@@ -105,11 +104,11 @@ func (r *Slice[K]) AppendBinary(dst []byte) ([]byte, error) {
 	return dst, nil
 }
 
-// MarshalBinary returns the encoding of the Slice.
+// MarshalBinary returns the encoding.
 func (r *Slice[K]) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded, for the same key type or one of the same class
-// that holds all keys. On an error, which wraps [ErrFormat], the receiver is unchanged.
+// UnmarshalBinary decodes it, for the same key type or one of the same class that holds all keys.
+// On an error, which wraps [ErrFormat], nothing changes.
 func (r *Slice[K]) UnmarshalBinary(data []byte) error {
 	in, keys := wire.NewReader("series", data), wire.KeysOf[K]()
 	in.Header(wire.KindSeries, version)

@@ -9,7 +9,7 @@ import (
 
 // MarshalJSON returns the guarantee, the step, the known keys with their counts and intervals at
 // .95, and the keys that were found with theirs. A key that is not UTF-8, or that begins with \x,
-// is \x and hexadecimal digits. UnmarshalJSON reads the member data, the binary encoding, only.
+// is \x and hexadecimal digits. UnmarshalJSON reads only the member data, the binary encoding.
 func (r Slice[K]) MarshalJSON() ([]byte, error) {
 	type found struct {
 		Key   string      `json:"key"`
@@ -27,7 +27,7 @@ func (r Slice[K]) MarshalJSON() ([]byte, error) {
 	}{r.Guarantee(), r.step, wire.KeyEstimates(r.all(), r.interval), fresh})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded, with the errors of UnmarshalBinary.
+// UnmarshalJSON decodes JSON, with the errors of UnmarshalBinary.
 func (r *Slice[K]) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, r) }
 
 // MarshalJSON returns the guarantee, the steps, the keys, the largest estimates first, with

@@ -53,9 +53,8 @@ type Params struct {
 	// forgotten at the end of one of the longest Spans. 0 forgets none.
 	Retire int
 	// MaxElements, at most 2²⁰, is the number of elements of one user that count
-	// within the longest of the Spans, on average: see [Builder.AddFor]. The
-	// guarantee is then for all that a user does in that time. With 0 it is for
-	// one element.
+	// within the longest of the Spans, on average: see [Builder.AddFor]. With 0
+	// the guarantee is for one element.
 	MaxElements int
 	// Burst, at most 2²⁰, is the largest number of tokens of a user. 0 stands for
 	// half of MaxElements, rounded up.
@@ -161,9 +160,9 @@ func (p *Params) topDiscovery() int {
 	return spans[len(spans)-1]
 }
 
-// Guarantee returns what all releases of the series together promise: (ε, δ), or ε alone with Dim,
-// for one element of the stream; with MaxElements for all that one user does in any steps as long
-// as the longest of the Spans. Invalid Params promise nothing.
+// Guarantee returns what all Slices together, future ones included, promise: (ε, δ), or ε alone
+// with Dim, for one element of the stream; with MaxElements for all that one user does in any steps
+// as long as the longest of the Spans. Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	p = p.normal()
 	if _, err := p.calibrate(); err != nil {

@@ -24,7 +24,7 @@ type Plan struct {
 	Bytes int
 }
 
-// Plan returns what a series of these Params will be. The error wraps [ErrParams].
+// Plan says what to expect of a series. The error wraps [ErrParams].
 func (p Params) Plan() (Plan, error) {
 	p = p.normal()
 	c, err := p.calibrate()

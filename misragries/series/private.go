@@ -76,8 +76,8 @@ func (s *state[K]) appendPrivate(dst []byte) ([]byte, error) {
 
 // RestorePrivateState replaces what the Builder holds by a state of [Builder.AppendPrivateState].
 // published is the number of steps whose Slices have been published: [Timeline.Len] of all of them.
-// An older state is refused, as it would draw new noise for nodes that are already public. Then
-// begin a new series, and spend its guarantee as well.
+// An older state is refused, as it would draw new noise for public nodes: then begin a new series,
+// and spend its guarantee as well.
 //
 // The error wraps [ErrReleased], [ErrMismatch] if that Builder had other Params or is behind what
 // is published or what this Builder has stepped through, or [ErrFormat]; the Builder is then

@@ -34,11 +34,10 @@ type common struct {
 // valid reports whether it is no zero value.
 func (c *common) valid() bool { return c.params.Spans[0] != 0 }
 
-// Params returns the parameters of the series, with all defaults filled in.
+// Params returns the parameters of the series, filled in.
 func (c *common) Params() Params { return c.params }
 
-// Guarantee returns what all Slices of the series promise together. The zero value promises
-// nothing.
+// Guarantee is that of all Slices together; the zero value promises nothing.
 func (c *common) Guarantee() budget.Guarantee {
 	if !c.valid() {
 		return budget.Guarantee{}

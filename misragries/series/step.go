@@ -13,10 +13,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// Step closes the open step, opens the next one, and returns what is released at its end. A lost
-// Slice cannot be recovered, and must not be drawn again from an older state: write it and
-// [Builder.AppendPrivateState] in one atomic record first. The error wraps [ErrReleased] for the
-// zero Builder, and after 2³¹ − 1 steps.
+// Step closes the open step, opens the next one, and returns what is released at its end. Store it,
+// as the package page says, before it is published. The error wraps [ErrReleased] for the zero
+// Builder, and after 2³¹ − 1 steps.
 func (b *Builder[K]) Step() (*Slice[K], error) {
 	s := private.Enter(b.secret)
 	if s == nil {

@@ -175,7 +175,7 @@ func (t *Timeline[K]) leastSquares(e *episode, from, to int) leastSquares {
 }
 
 // Forget drops all nodes of the longest span that end before the given step, which windows that
-// begin there or later do not need: so memory stays constant.
+// begin there or later do not need, to free memory.
 func (t *Timeline[K]) Forget(before int) {
 	if !t.valid() {
 		return

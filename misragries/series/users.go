@@ -79,11 +79,9 @@ func (s *state[K]) forgetUsers() {
 // Elements of a user above 16 times MaxElements and Burst are not seen: the share is then that of
 // the elements below. Keys outside of Dim are in neither number. At ε = 1 with the default Spans
 // and Burst, a week's share of 1/3 is known to ±.1, at .95, from about 10⁵·MaxElements elements.
-// Far below [Plan].CountedFrom elements the bounds are 0 and 1: the noise has to hide a user who
-// is seen with 16 times as many elements as count, for 1/32 of ε, and a share needs both numbers.
+// Far below [Plan].CountedFrom elements the bounds are 0 and 1.
 //
-// Without MaxElements the bounds are 1 and 1. NaN for a confidence outside [0, 1) and for the zero
-// Window.
+// Without MaxElements the bounds are 1 and 1.
 func (w *Window[K]) Counted(confidence float64) (lo, hi float64) {
 	switch {
 	case w == nil || !w.valid() || !check.Confidence(confidence):

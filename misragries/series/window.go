@@ -13,8 +13,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// Window is what a Timeline knew of some steps when it was asked: public, immutable, and safe for
-// concurrent readers. It costs no budget.
+// Window is what a Timeline knew of some steps when it was asked: public, immutable, safe for
+// concurrent readers, at no budget.
 type Window[K hashing.Key] struct {
 	common
 	from, to int
@@ -213,8 +213,7 @@ func (w *Window[K]) String() string {
 // Interval returns bounds that contain the number of counted elements of the key in the window,
 // with at least the given confidence over the noise, for any one key and window fixed beforehand,
 // known or not, and the estimate, or 0 where that is negative. For all keys of a top at once ask at
-// 1 − 0.05/[Window.Len]. A key outside of Dim has bounds 0 and 0. NaN for a confidence outside
-// [0, 1).
+// 1 − 0.05/[Window.Len]. A key outside of Dim has bounds 0 and 0.
 //
 // In steps in which the key is not known, a discovery node that does not show it bounds its count
 // by the threshold, up to noise. If the last steps of a window are in no discovery node that has
