@@ -20,10 +20,10 @@ type base[S any, P kept[S]] struct {
 
 type secret[S any] = private.State[S]
 
-// Guarantee returns what a release promises.
+// Guarantee returns what is promised.
 func (b *base[S, P]) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Released reports a released or a zero builder.
+// Released reports a released or zero builder.
 func (b *base[S, P]) Released() bool { return private.Released(b.secret) }
 
 func (b *base[S, P]) seed() hashing.Seed { return b.params.Seed }
@@ -113,8 +113,8 @@ func addKeys[K hashing.Key](b *Builder, keys []K) {
 	}
 }
 
-// Merge adds the set of other, which gives it up. Noise comes later: the machine must be trusted
-// with both.
+// Merge adds, without noise, the set of other, which gives it up: the machine must be trusted with
+// both.
 func (b *Builder) Merge(other *Builder) error {
 	return b.merge(&sets.OrZero(other).base, (*state).absorb)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// CohortBuilder counts the keys that are new on each day, and those back on a later day, or from
-// then on.
+// CohortBuilder counts keys that are new on each day, and those back on a later day, or from then
+// on.
 type CohortBuilder struct {
 	base[cohortState, *cohortState]
 }

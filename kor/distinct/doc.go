@@ -18,9 +18,9 @@
 // each flipped with probability at least 1/(e^ε₁ + 1): together ε₁ + ε₂ ≤ ε, for every choice of
 // the hash functions. No float touches a release. k releases of one table cost kε.
 //
-// Pairs, cohorts, frequencies, windows, and all running totals together cost ε as two releases of
-// ε/2 (classes_proof.md). The clock is public: call Advance without looking at the data, on days
-// without keys too.
+// Pairs, cohorts, frequencies, windows, and all running totals together cost ε, composed as two
+// releases of ε/2 (classes_proof.md). The clock is public: call Advance without looking at the
+// data, on days without keys too.
 //
 // # Accuracy
 //
@@ -34,38 +34,38 @@
 //	CountShare 1    13.6   1.65    .95   1.21   1.50   1.53
 //	CountShare .05   283   28.8   3.44   1.56   1.78   1.81
 //
-// ReleasePair of two days with 20,000 users has a standard error of 230 on the 10,000 of both. At
-// ε = 1, 2, 4, Compare has the error 2.1, .85, .61 divided by √n, relative to the union; Union of
-// 12 releases has 89, 3, .86 at CountShare .05: with many parties merge, or agree on ε ≥ 2.
+// ReleasePair of two days of 20,000 users has a standard error of 230 on the 10,000 of both. At ε =
+// 1, 2, 4, Compare has the error 2.1, .85, .61 divided by √n, relative to the union; Union of 12
+// releases has 89, 3, .86 at CountShare .05: with many parties merge, or agree on ε ≥ 2.
 //
-// Intervals hold the numbers of keys that agree with the noisy numbers, by hash functions and
-// noise. NaN answers a zero release and a confidence outside [0, 1).
+// Intervals hold the numbers of keys that agree with the noisy numbers. Zero releases, and
+// intervals for a confidence outside [0, 1), are NaN.
 //
 // # Choosing
 //
 // One owner of all data, on any number of servers, calls Merge before the release.
 //
-//	distinct users                                        New
-//	who came back, who is new: two days, two weeks        ReleasePair
-//	new on each day, there on a later one or from then on NewCohortBuilder
-//	how many came once, twice, …, five times or more      NewFrequencyBuilder
-//	the total after every slot                            NewRunningBuilder
-//	the last 1, 7, 30 days, every day                     NewWindowBuilder
-//	users of each of many public groups                   New, Cells 64, Levels 8: 64 bytes
-//	how many of each key, sums of values                  not here: groupby, misragries
+//	distinct users                                    New
+//	who came back, who is new: two days, two weeks    ReleasePair
+//	new on each day, back on or after a later one     NewCohortBuilder
+//	how many came once, twice, …                      NewFrequencyBuilder
+//	the total after every slot                        NewRunningBuilder
+//	the last 1, 7, 30 days, every day                 NewWindowBuilder
+//	users of each of many public groups               New, Cells 64, Levels 8: 64 bytes
+//	how many of each key, sums of values              not here: groupby, misragries
 //
-// Several owners, 2 to 12, show each other nothing but releases:
+// Several owners, 2 to 12, show each other only releases:
 //
-//	union and overlap                                     New, CountShare .05; Compare, Union
-//	|A∆B| far below |A∪B|; keys removed again; weights    not here: kor
+//	union, overlap                                    New, CountShare .05; Compare, Union
+//	|A∆B| far below |A∪B|; removed keys; weights      not here: kor
 //
 // # Use
 //
 // Builders hold private data, which they never print. Each is for one goroutine at a time; a call
 // panics if it sees another. A released one, except a WindowBuilder, has given up its data and
-// takes none; a zero one promises nothing. After an error nothing has changed. Releases are
-// public, immutable, safe for concurrent readers; computing on them costs no budget. JSON shows
-// the guarantee and intervals at .95, and only its member data, the encoding, is read.
+// takes none; a zero one promises nothing. After an error nothing has changed. Releases are public,
+// immutable, safe for concurrent readers; computing on them costs no budget. JSON shows the
+// guarantee and intervals at .95; only its member data, the encoding, is read.
 //
 // Private state is for machines as trusted as this one, and every release of it spends ε again. Of
 // a RunningBuilder or a WindowBuilder only one copy may go on: write its state after each Step or
@@ -75,6 +75,5 @@
 // Seed, which spoil an estimate, not the privacy of others.
 //
 // Sources: Flajolet and Martin (1985), the table; Kreuter et al. (2020), its noisy count; Hehir,
-// Ting, Cormode (ICML 2023, arXiv 2302.02056), flipped tables. The estimators, intervals, joint
-// release and classes of cells are this package's own.
+// Ting, Cormode (ICML 2023, arXiv 2302.02056), flipped tables. The rest is this package's own.
 package distinct

@@ -63,10 +63,10 @@ func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) {
 	return sets.AppendTable(wire.AppendFields(dst, s.fields()), s.bits), nil
 }
 
-// MarshalBinary returns the encoding.
+// MarshalBinary encodes.
 func (s *Sketch) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
-// UnmarshalBinary decodes the encoding.
+// UnmarshalBinary decodes.
 func (s *Sketch) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("distinct", data)
 	r.Header(wire.KindDistinct, version)
@@ -145,7 +145,7 @@ func (s Sketch) MarshalJSON() ([]byte, error) {
 	return wire.MarshalJSON(&s, wire.CountOf(s.Guarantee(), &s))
 }
 
-// UnmarshalJSON decodes JSON.
+// UnmarshalJSON decodes.
 func (s *Sketch) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, s) }
 
 // MarshalJSON shows the slot and the total.
@@ -156,7 +156,7 @@ func (r Running) MarshalJSON() ([]byte, error) {
 	}{r.slots, wire.CountOf(r.Guarantee(), &r)})
 }
 
-// UnmarshalJSON decodes JSON.
+// UnmarshalJSON decodes.
 func (r *Running) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, r) }
 
 // MarshalJSON shows the day and all windows.
@@ -172,7 +172,7 @@ func (w Windows) MarshalJSON() ([]byte, error) {
 	}{w.Guarantee(), w.Day(), windows})
 }
 
-// UnmarshalJSON decodes JSON.
+// UnmarshalJSON decodes.
 func (w *Windows) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, w) }
 
 // window is a line of the JSON of [Windows].
@@ -197,7 +197,7 @@ func (p Pair) MarshalJSON() ([]byte, error) {
 	}{p.Guarantee(), of(sizeA), of(sizeB), of(sizeBoth), of(sizeEither), of(sizeOnlyA), of(sizeOnlyB), of(jaccard)})
 }
 
-// UnmarshalJSON decodes JSON.
+// UnmarshalJSON decodes.
 func (p *Pair) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, p) }
 
 // MarshalJSON shows the number of keys, Share and AtLeast.
@@ -220,7 +220,7 @@ func (f Frequencies) MarshalJSON() ([]byte, error) {
 	}{f.Guarantee(), wire.SizeOf(f.Users()), shares})
 }
 
-// UnmarshalJSON decodes JSON.
+// UnmarshalJSON decodes.
 func (f *Frequencies) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, f) }
 
 // MarshalJSON shows New, Returned and On.
@@ -247,5 +247,5 @@ func (c Cohorts) MarshalJSON() ([]byte, error) {
 	}{c.Guarantee(), cohorts})
 }
 
-// UnmarshalJSON decodes JSON.
+// UnmarshalJSON decodes.
 func (c *Cohorts) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, c) }

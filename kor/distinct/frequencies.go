@@ -64,9 +64,9 @@ func (p Params) frequencyGuarantee() budget.Guarantee {
 // exact as the number of keys.
 const cellsEach = 3
 
-// NewFrequencyBuilder returns an empty FrequencyBuilder for the classes 1, 2, … times, and most or
-// more, with most in [2, 255]. Half of ε pays for Users, half for the classes. A cell takes 24
-// bytes more. An ε above 20 protects hardly anybody.
+// NewFrequencyBuilder returns an empty FrequencyBuilder for 1, 2, … times, and most or more, in [2,
+// 255]. Half of ε pays for Users. A cell takes 24 bytes more. An ε above 20 protects hardly
+// anybody.
 func NewFrequencyBuilder(p Params, most int) (*FrequencyBuilder, error) {
 	p = p.normal()
 	half, law, err := p.frequencies()
@@ -134,7 +134,7 @@ func (s *frequencyState) absorb(o *frequencyState) error {
 	return nil
 }
 
-// Release spends ε and returns the number of keys and the shares.
+// Release spends ε and returns number and shares.
 func (b *FrequencyBuilder) Release() (*Frequencies, error) {
 	s, err := private.Take(b.secret, "distinct: Release: the FrequencyBuilder")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // ReleasePair releases the sets A and B of two Builders together. It spends ε once, [Plan].Pair of
-// a ledger: neighbours differ in one key, in one set or in both.
+// a ledger: neighbours differ in one key, in one set or both.
 func ReleasePair(a, b *Builder) (*Pair, error) {
 	a, b = sets.OrZero(a), sets.OrZero(b)
 	p := &Pair{release{params: a.params}}
@@ -59,7 +59,7 @@ func classesOf(a, b []uint64, p Params) numbers {
 	return n
 }
 
-// Pair is the release of two sets. No part is below 0 or above the whole, and parts add up.
+// Pair is the release of two sets: no part is below 0 or above the whole, and parts add up.
 type Pair struct{ release }
 
 func ofA(class int) bool      { return class == inA || class == inBoth }
@@ -187,8 +187,8 @@ func (p *Pair) layout() layout {
 // AppendBinary appends the encoding.
 func (p *Pair) AppendBinary(dst []byte) ([]byte, error) { return p.layout().append(dst) }
 
-// MarshalBinary returns the encoding.
+// MarshalBinary encodes.
 func (p *Pair) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
 
-// UnmarshalBinary decodes the encoding.
+// UnmarshalBinary decodes.
 func (p *Pair) UnmarshalBinary(data []byte) error { return decode(p, data) }

@@ -30,9 +30,9 @@ type Params struct {
 	Cells int
 	// Levels is L, in [1, 64], for counts up to 2^L·n/4. 0 is 24, for 8·10⁹ keys.
 	Levels int
-	// CountShare is the fraction of ε, in (0, 1], that is spent on the count, the
-	// rest on the noisy bits, which [Compare] and [Union] need. 0 means 1. Only
-	// [New] and [Builder.Release] take less than 1.
+	// CountShare is the fraction of ε, in (0, 1], for the count, the rest for the
+	// noisy bits, which [Compare] and [Union] need. 0 is 1. Only [New] and
+	// [Builder.Release] take less than 1.
 	CountShare float64
 	// Spans are the windows of a [WindowBuilder] in days, ascending, each at most
 	// 255. 0 is 1, 7 and 30. Other builders refuse them.
@@ -119,8 +119,7 @@ func (p Params) split() (bits, count float64) {
 // unit is one key with all its occurrences.
 var unit = budget.Key(budget.AddRemove)
 
-// Guarantee returns ε-differential privacy for one key with all its occurrences. Invalid Params
-// promise nothing.
+// Guarantee returns ε-differential privacy for a key; invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	if p = p.normal(); p.validate() != nil {
 		return budget.Guarantee{}
@@ -158,10 +157,10 @@ func (p Params) laws() (l laws, err error) {
 	return l, err
 }
 
-// Sentinel errors, shared by all packages, for errors.Is. [ErrParams]: a number is out of range or
-// does not fit. [ErrMismatch]: other Params, or a builder with itself, in Merge, ReleasePair and
-// RestorePrivateState. [ErrFormat]: bytes that nothing was encoded to, or encoding what was neither
-// released nor decoded. [ErrReleased]: a released or a zero builder.
+// Sentinel errors, shared by all packages, for errors.Is. [ErrParams]: a number out of range.
+// [ErrMismatch]: other Params, or a builder with itself. [ErrFormat]: bytes that nothing was
+// encoded to, or encoding what was neither released nor decoded. [ErrReleased]: a released or a
+// zero builder.
 var (
 	ErrParams   = check.ErrParams
 	ErrMismatch = check.ErrMismatch

@@ -22,16 +22,16 @@ import (
 // maxSketches is the most releases whose union is asked for.
 const maxSketches = 1 << 16
 
-// Plan is what a release will be, before any data is seen.
+// Plan is what a release will be.
 type Plan struct {
 	Params Params // filled in
-	// RelativeError is the relative standard error of the count of one release,
-	// about 0.69/√n, for sizes from 2·Cells to Largest.
+	// RelativeError is the relative standard error of a count, for sizes from
+	// 2·Cells to Largest.
 	RelativeError float64
-	// Largest is the size 2^L·n/4 up to which a sketch has full accuracy.
+	// Largest is 2^L·n/4.
 	Largest float64
 	Bytes   int // of the encoding of one release
-	// Pair is the guarantee of [ReleasePair]: what to spend for both sets.
+	// Pair is the guarantee of [ReleasePair], for both sets.
 	Pair budget.Guarantee
 }
 
@@ -50,8 +50,8 @@ func (p Params) Plan() (Plan, error) {
 	return plan, nil
 }
 
-// StdErr returns the standard error, in keys, of an estimate of that size; NaN for a size outside
-// [0, ∞), and for the zero Plan.
+// StdErr returns the standard error, in keys, for a set of that size; NaN outside [0, ∞), and for
+// the zero Plan.
 func (p Plan) StdErr(size float64) float64 {
 	if p.Bytes == 0 || !(size >= 0 && size <= math.MaxFloat64) {
 		return math.NaN()
@@ -60,8 +60,8 @@ func (p Plan) StdErr(size float64) float64 {
 	return c.stdErr(size)
 }
 
-// RunningStdErr is StdErr for a running total after that many steps; NaN also for steps outside [1,
-// 2³¹), and for Params that NewRunningBuilder refuses.
+// RunningStdErr is StdErr for a running total after that many steps; NaN also outside [1, 2³¹), and
+// for Params that NewRunningBuilder refuses.
 func (p Plan) RunningStdErr(size float64, steps int) float64 {
 	c, ok := p.Params.seeded().classCurve(draws{steps, 1}, draws{})
 	if !ok || steps < 1 || steps > maxSlots || !(size >= 0 && size <= math.MaxFloat64) {
@@ -117,10 +117,10 @@ func unionVariance(p float64, k int) float64 {
 	return math.Ln2 / min(equal, disjoint)
 }
 
-// Fit returns the Params with the fewest Cells, a multiple of 64, and Levels for a relative
-// standard error of at most relative, at sizes from about 2·Cells to largest, of one release
-// (sketches = 1, CountShare 1) or of the Union of that many. It reads only Epsilon. [ErrParams] if
-// no sketch is accurate enough.
+// Fit returns the fewest Cells, a multiple of 64, and Levels for a relative standard error of at
+// most relative, at sizes from about 2·Cells to largest, of one release (sketches = 1, CountShare
+// 1) or of the Union of that many. It reads only Epsilon. [ErrParams] if no sketch is accurate
+// enough.
 func (p Params) Fit(relative, largest float64, sketches int) (Params, error) {
 	if err := check.Epsilon("distinct", p.Epsilon, maxEpsilon); err != nil {
 		return Params{}, err

@@ -34,7 +34,7 @@ type kept[S any] interface {
 	read(r *wire.Reader, published int) (replace func(), err error)
 }
 
-// AppendPrivateState appends PRIVATE DATA, protected by nothing.
+// AppendPrivateState appends PRIVATE DATA, unprotected.
 func (b *base[S, P]) AppendPrivateState(dst []byte) ([]byte, error) {
 	kind, name := P(nil).kind()
 	return private.Append(b.secret, dst, "distinct: AppendPrivateState: the "+name, func(s *S, dst []byte) []byte {
@@ -43,7 +43,7 @@ func (b *base[S, P]) AppendPrivateState(dst []byte) ([]byte, error) {
 	})
 }
 
-// RestorePrivateState replaces the builder's data by such a state.
+// RestorePrivateState replaces the builder's data.
 func (b *base[S, P]) RestorePrivateState(data []byte) error { return b.restore(data, 0) }
 
 func (b *base[S, P]) restore(data []byte, published int) error {
@@ -74,9 +74,9 @@ func (b *base[S, P]) restore(data []byte, published int) error {
 }
 
 // RestorePrivateState replaces the builder's data. published is [Running.Slots] of the last
-// published total, or 0. [ErrMismatch] for a state behind it, or behind what this builder has
-// stepped through, which would draw new noise for public slots: begin with a new RunningBuilder,
-// and spend its guarantee as well.
+// published total, or 0. [ErrMismatch] for a state behind it, or behind this builder, which would
+// draw new noise for public slots: begin with a new RunningBuilder, and spend its guarantee as
+// well.
 func (b *RunningBuilder) RestorePrivateState(data []byte, published int) error {
 	return b.restore(data, published)
 }

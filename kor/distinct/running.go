@@ -9,8 +9,8 @@ import (
 	"github.com/dpsketch/dpsketch/kor/internal/sets"
 )
 
-// RunningBuilder counts the distinct keys since the start, with a total after each slot, a day say.
-// One ε pays for all slots, and protects a key with its whole history.
+// RunningBuilder counts the distinct keys since the start, after each slot, a day say. One ε pays
+// for all slots, and protects a key's whole history.
 type RunningBuilder struct {
 	base[runningState, *runningState]
 }
@@ -62,9 +62,9 @@ func (b *RunningBuilder) Merge(other *Builder) error {
 	})
 }
 
-// Step closes the current slot and returns the total after it. Totals can fall by their noise, the
-// number of keys cannot: it is at least the lower end of every earlier interval, and the maximum of
-// the estimates is biased upwards. [ErrReleased] also after 2³¹ − 1 slots.
+// Step closes the current slot and returns the total. Totals can fall by their noise, the number of
+// keys cannot: it is at least the lower end of every earlier interval; the maximum of the estimates
+// is biased upwards. [ErrReleased] also after 2³¹ − 1 slots.
 func (b *RunningBuilder) Step() (*Running, error) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -81,11 +81,10 @@ func (b *RunningBuilder) Step() (*Running, error) {
 	return &Running{total{release{s.params, numbers{s.released}}, s.slots}}, nil
 }
 
-// Running is the number of distinct keys up to the end of a slot. Its Guarantee is that of all
-// slots.
+// Running counts distinct keys up to the end of a slot. Its Guarantee is that of all slots.
 type Running struct{ total }
 
-// Slots returns the number of slots in this total, 1 in the first.
+// Slots returns the number of slots, 1 in the first.
 func (r *Running) Slots() int { return r.slots }
 
 // String describes the release.
@@ -109,8 +108,8 @@ func (r *Running) layout() layout {
 // AppendBinary appends the encoding.
 func (r *Running) AppendBinary(dst []byte) ([]byte, error) { return r.layout().append(dst) }
 
-// MarshalBinary returns the encoding.
+// MarshalBinary encodes.
 func (r *Running) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
 
-// UnmarshalBinary decodes the encoding.
+// UnmarshalBinary decodes.
 func (r *Running) UnmarshalBinary(data []byte) error { return decode(r, data) }

@@ -12,7 +12,7 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Frequencies are the number of distinct keys, and the fractions that came once, twice, and so on.
+// Frequencies are the number of keys, and the fractions that came once, twice, and so on.
 type Frequencies struct {
 	release // the numbers of cells without a key, with one that came once, …; then of ones
 	most    int
@@ -21,10 +21,10 @@ type Frequencies struct {
 // Guarantee returns what was spent.
 func (f *Frequencies) Guarantee() budget.Guarantee { return f.params.frequencyGuarantee() }
 
-// Most returns the m of the last class, m times or more.
+// Most returns m: the last class came m times or more.
 func (f *Frequencies) Most() int { return f.most }
 
-// Users returns the number of distinct keys.
+// Users returns the number of keys.
 func (f *Frequencies) Users() kor.Cardinality {
 	if !f.valid() {
 		return kor.Cardinality{}
@@ -201,9 +201,9 @@ func scale(x []float64) (sum float64) {
 	return sum
 }
 
-// Share returns the fraction of the keys that came times times, in the last class or more. Where
-// the noise lets this be told, it is a mean, given the noise, if most classes are about as frequent
-// as the one before. NaN for other classes, and if the cells with a key number below 4 standard
+// Share returns the fraction of keys that came times times, in the last class or more. Where the
+// noise lets this be told, it is a mean, given the noise, if most classes are about as frequent as
+// the one before. NaN for other classes, and if the cells with a key number below 4 standard
 // deviations of the noise.
 func (f *Frequencies) Share(times int) float64 { return f.share(f.shares(), times, times) }
 
@@ -280,8 +280,8 @@ func (f *Frequencies) layout() layout {
 // AppendBinary appends the encoding.
 func (f *Frequencies) AppendBinary(dst []byte) ([]byte, error) { return f.layout().append(dst) }
 
-// MarshalBinary returns the encoding.
+// MarshalBinary encodes.
 func (f *Frequencies) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
-// UnmarshalBinary decodes the encoding.
+// UnmarshalBinary decodes.
 func (f *Frequencies) UnmarshalBinary(data []byte) error { return decode(f, data) }

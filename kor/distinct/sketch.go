@@ -17,7 +17,7 @@ type release struct {
 // valid reports whether it is no zero value.
 func (r *release) valid() bool { return len(r.numbers) > 0 }
 
-// Params returns them with defaults filled in.
+// Params returns them, filled in.
 func (r *release) Params() Params { return r.params }
 
 // Guarantee returns what was spent.
@@ -61,7 +61,7 @@ func (t *total) StdErr() float64 { return t.count().StdErr() }
 // full.
 func (t *total) Interval(confidence float64) (lo, hi float64) { return t.count().Interval(confidence) }
 
-// Sketch is the number of distinct keys in a Builder and, with CountShare < 1, the noisy bits.
+// Sketch is the noisy count of a Builder and, with CountShare < 1, the noisy bits.
 type Sketch struct {
 	total
 	id   hashing.Seed // of the release: public randomness

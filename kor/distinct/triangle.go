@@ -10,9 +10,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Cohorts are numbers of the keys that were new on each day, and of those that came back; NaN for
-// days outside 1 to Days. No number is below 0, no part above the whole, and parts add up; StdErr
-// and Interval are those of each number by itself, of On also by Returned.
+// Cohorts count keys new on each day, and those that came back; NaN for days outside 1 to Days. No
+// number is below 0, no part above the whole, and parts add up; StdErr and Interval are those of
+// each number by itself, of On also by Returned.
 type Cohorts struct {
 	release // as cohortState.classes has them
 	days    int
@@ -151,7 +151,7 @@ func (c *Cohorts) Returned(day, since int) kor.Cardinality {
 }
 
 // On returns how many keys of New(first) were seen on the day, all if day = first, NaN before.
-// Between the first day and the last its interval grows with the number of days.
+// Between the first day and the last its interval grows with Days.
 func (c *Cohorts) On(first, day int) kor.Cardinality { return c.answer(c.agreed(), first, day, true) }
 
 // Since returns how many keys were seen on the day or later; for day 1, all.
@@ -200,8 +200,8 @@ func (c *Cohorts) layout() layout {
 // AppendBinary appends the encoding.
 func (c *Cohorts) AppendBinary(dst []byte) ([]byte, error) { return c.layout().append(dst) }
 
-// MarshalBinary returns the encoding.
+// MarshalBinary encodes.
 func (c *Cohorts) MarshalBinary() ([]byte, error) { return c.AppendBinary(nil) }
 
-// UnmarshalBinary decodes the encoding.
+// UnmarshalBinary decodes.
 func (c *Cohorts) UnmarshalBinary(data []byte) error { return decode(c, data) }

@@ -12,8 +12,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// WindowBuilder counts the distinct keys of the windows Params.Spans, up to each day. Each release,
-// at most one a day, spends ε.
+// WindowBuilder counts the distinct keys of the last Params.Spans days. Each release, at most one a
+// day, spends ε.
 type WindowBuilder struct {
 	base[windowState, *windowState]
 }
@@ -144,7 +144,7 @@ func (s *windowState) absorb(o *windowState) error {
 }
 
 // Release spends ε, closes the current day and returns the windows that end with it; [ErrReleased]
-// if it is closed.
+// if closed.
 func (b *WindowBuilder) Release() (*Windows, error) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -176,14 +176,13 @@ func (s *windowState) classes() numbers {
 	return n
 }
 
-// Windows are counts of distinct keys in Params.Spans, up to the day of the release. Other lengths
-// answer NaN.
+// Windows count the distinct keys of the last Params.Spans days. Other lengths are NaN.
 type Windows struct {
 	release
 	day int
 }
 
-// Day returns the last day of the windows.
+// Day returns the last day, that of the release.
 func (w *Windows) Day() int { return w.day }
 
 // count returns the count of a window.
@@ -207,13 +206,13 @@ func (w *Windows) fit(days int) fitted {
 	return fitted{sizes[at], ascendingSizes(sizes)[at]}
 }
 
-// Estimate returns the number of keys in the window of that many days.
+// Estimate returns the number of keys in the window.
 func (w *Windows) Estimate(days int) float64 { return w.fit(days).Estimate() }
 
 // StdErr returns the standard error, see [Plan.WindowStdErr].
 func (w *Windows) StdErr(days int) float64 { return w.count(days).StdErr() }
 
-// Interval is that of [Sketch.Interval] for the window.
+// Interval is [Sketch.Interval] of the window.
 func (w *Windows) Interval(days int, confidence float64) (lo, hi float64) {
 	return w.fit(days).Interval(confidence)
 }
@@ -245,8 +244,8 @@ func (w *Windows) layout() layout {
 // AppendBinary appends the encoding.
 func (w *Windows) AppendBinary(dst []byte) ([]byte, error) { return w.layout().append(dst) }
 
-// MarshalBinary returns the encoding.
+// MarshalBinary encodes.
 func (w *Windows) MarshalBinary() ([]byte, error) { return w.AppendBinary(nil) }
 
-// UnmarshalBinary decodes the encoding.
+// UnmarshalBinary decodes.
 func (w *Windows) UnmarshalBinary(data []byte) error { return decode(w, data) }
