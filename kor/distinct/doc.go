@@ -38,8 +38,8 @@
 // 1, 2, 4, Compare has the error 2.1, .85, .61 divided by √n, relative to the union; Union of 12
 // releases has 89, 3, .86 at CountShare .05: with many parties merge, or agree on ε ≥ 2.
 //
-// Intervals hold the numbers of keys that agree with the noisy numbers. Zero releases, and
-// intervals for a confidence outside [0, 1), are NaN.
+// Intervals are about the numbers of keys in the data, over hash functions and noise. Zero
+// releases, and intervals for a confidence outside [0, 1), are NaN.
 //
 // # Choosing
 //

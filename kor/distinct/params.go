@@ -157,8 +157,8 @@ func (p Params) laws() (l laws, err error) {
 	return l, err
 }
 
-// Sentinel errors, shared by all packages, for errors.Is. [ErrParams]: a number out of range.
-// [ErrMismatch]: other Params, or a builder with itself. [ErrFormat]: bytes that nothing was
+// Sentinel errors, shared by all packages, for errors.Is. [ErrParams]: a number or a day out of
+// range. [ErrMismatch]: other Params, or a builder with itself. [ErrFormat]: bytes that nothing was
 // encoded to, or encoding what was neither released nor decoded. [ErrReleased]: a released or a
 // zero builder.
 var (

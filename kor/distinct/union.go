@@ -8,8 +8,8 @@ import (
 )
 
 // Union estimates the number of distinct keys in all sets together, as [Compare] does; see
-// [Plan.UnionError]. NaN if the interval at .95 is wider than 1.2 estimates. [ErrParams] for none
-// or more than 2¹⁶ releases; [ErrMismatch] as that of Compare.
+// [Plan.UnionError]. Of three or more it is NaN if the interval at .95 is wider than 1.2 estimates.
+// [ErrParams] for none or more than 2¹⁶ releases; [ErrMismatch] as that of Compare.
 func Union(sketches ...*Sketch) (kor.Cardinality, error) {
 	k := len(sketches)
 	if k < 1 || k > maxSketches {

@@ -42,8 +42,8 @@ func (p Params) windowLaw() (noise.DiscreteLaplace, error) {
 	return law, err
 }
 
-// NewWindowBuilder returns an empty WindowBuilder whose clock shows the day ≥ 0, for instance since
-// 1970 in UTC. An ε above 20 protects hardly anybody.
+// NewWindowBuilder returns an empty WindowBuilder on a day ≥ 0, since 1970 in UTC, say. An ε above
+// 20 protects hardly anybody.
 func NewWindowBuilder(p Params, day int) (*WindowBuilder, error) {
 	p = p.normal().windowed()
 	law, err := p.windowLaw()
