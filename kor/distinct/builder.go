@@ -20,10 +20,10 @@ type base[S any, P kept[S]] struct {
 
 type secret[S any] = private.State[S]
 
-// Guarantee returns what a release promises, or all slots of a RunningBuilder.
+// Guarantee returns what is promised.
 func (b *base[S, P]) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Released reports whether the builder has been released or is a zero builder.
+// Released reports a released or zero builder.
 func (b *base[S, P]) Released() bool { return private.Released(b.secret) }
 
 func (b *base[S, P]) seed() hashing.Seed { return b.params.Seed }
@@ -34,9 +34,7 @@ func (b *base[S, P]) merge(other *base[S, P], absorb func(into, from *S) error) 
 	return private.Merge(b.secret, other.secret, "distinct: Merge", name, absorb)
 }
 
-// Builder holds a table in which every key sets one bit: private data, which it never prints, and
-// which leaves it only by [Builder.Release] and [Builder.AppendPrivateState]. It is for one
-// goroutine at a time; a call panics if it sees another.
+// Builder counts distinct keys: each sets one bit of a table.
 type Builder struct{ base[state, *state] }
 
 // state is what a Builder holds.
@@ -48,8 +46,7 @@ type state struct {
 	src    noise.Source
 }
 
-// New returns the Builder of an empty set, or an error that wraps [ErrParams]. An ε above 20
-// protects hardly anybody.
+// New returns an empty Builder. An ε above 20 protects hardly anybody.
 func New(p Params) (*Builder, error) {
 	p = p.normal()
 	laws, err := p.laws()
@@ -64,8 +61,7 @@ func newState(p Params, l laws) state {
 	return state{place: newPlacement(p.Seed, p.Cells, p.stride(), p.Levels), table: make([]uint64, p.words()), params: p, laws: l}
 }
 
-// Add adds keys, many in one call in less time per key. A key that was added before changes
-// nothing. After Release, and on the zero Builder, Add does nothing.
+// Add adds keys, many in one call in less time per key. Repeated keys change nothing.
 func (b *Builder) Add(keys ...uint64) {
 	private.OneOrMany(b, keys, (*Builder).addOne, (*Builder).addMany)
 }
@@ -85,8 +81,8 @@ type Adder interface {
 	seed() hashing.Seed
 }
 
-// AddKey adds keys of any type: an integer as Add does, a string or an array by its
-// hashing.Fingerprint under Params.Seed, so a number is not its string.
+// AddKey adds integers as Add does, strings and arrays by their hashing.Fingerprint under
+// Params.Seed: a number is not its string.
 func AddKey[K hashing.Key](b Adder, keys ...K) {
 	if plain, ok := b.(*Builder); ok && len(keys) == 1 { // without a call through the interface
 		plain.addOne(sets.Word(plain.params.Seed, keys[0]))
@@ -117,9 +113,8 @@ func addKeys[K hashing.Key](b *Builder, keys []K) {
 	}
 }
 
-// Merge adds the set of the other Builder, which gives up its data, before any noise: the machine
-// must be trusted with both. The error wraps [ErrMismatch] if the Params differ or other is b
-// itself, and [ErrReleased].
+// Merge adds, without noise, the set of other, which gives it up: the machine must be trusted with
+// both.
 func (b *Builder) Merge(other *Builder) error {
 	return b.merge(&sets.OrZero(other).base, (*state).absorb)
 }
@@ -132,7 +127,7 @@ func (s *state) absorb(o *state) error {
 	return nil
 }
 
-// Release spends ε and returns the private sketch. The error wraps [ErrReleased].
+// Release spends ε and returns the private sketch.
 func (b *Builder) Release() (*Sketch, error) {
 	s, err := private.Take(b.secret, "distinct: Release: the Builder")
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// CohortBuilder counts the distinct keys that are new on each day, and how many are back on a later
-// day, or from then on. It holds private data, like a [Builder].
+// CohortBuilder counts keys that are new on each day, and those back on a later day, or from then
+// on.
 type CohortBuilder struct {
 	base[cohortState, *cohortState]
 }
@@ -79,10 +79,9 @@ func (p Params) cohortGuarantee(days int) budget.Guarantee {
 	return budget.PureDP(p.Epsilon, unit).WithPair(parts)
 }
 
-// NewCohortBuilder returns a CohortBuilder whose clock shows day 1 of the given number of days, in
-// [2, 31], or an error that wraps [ErrParams]. Keys that came earlier count as new on day 1.
-// CountShare must be 0 or 1. Of more than two days, a quarter of ε is for [Cohorts.On]. An ε above
-// 20 protects hardly anybody.
+// NewCohortBuilder returns a CohortBuilder for 2 to 31 days, on day 1, where earlier keys count as
+// new. Of more than two days, a quarter of ε is for [Cohorts.On]. An ε above 20 protects hardly
+// anybody.
 func NewCohortBuilder(p Params, days int) (*CohortBuilder, error) {
 	p = p.normal()
 	n, err := p.cohorts(max(days, 2))
@@ -98,7 +97,7 @@ func NewCohortBuilder(p Params, days int) (*CohortBuilder, error) {
 	return &CohortBuilder{base[cohortState, *cohortState]{empty, p, p.cohortGuarantee(days)}}, nil
 }
 
-// Add adds keys that come on the current day; see [Builder.Add].
+// Add adds keys on the current day.
 func (b *CohortBuilder) Add(keys ...uint64) { private.Use(b.secret, (*cohortState).setAll, keys) }
 
 func (b *CohortBuilder) addOne(key uint64) { b.Add(key) }
@@ -112,8 +111,7 @@ func (s *cohortState) setAll(keys []uint64) {
 	}
 }
 
-// Advance moves the clock to a later day, at most the last one. The error wraps [ErrParams] for any
-// other day, and [ErrReleased].
+// Advance moves the clock to a later day, at most the last.
 func (b *CohortBuilder) Advance(day int) error {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -127,7 +125,7 @@ func (b *CohortBuilder) Advance(day int) error {
 	return nil
 }
 
-// Merge is that of [Builder]; the days and the clocks must be equal, too.
+// Merge is [Builder.Merge], of equal days and clocks.
 func (b *CohortBuilder) Merge(other *CohortBuilder) error {
 	return b.merge(&sets.OrZero(other).base, (*cohortState).absorb)
 }
@@ -145,8 +143,7 @@ func (s *cohortState) absorb(o *cohortState) error {
 	return nil
 }
 
-// Release spends ε and returns the counts of all days. The error wraps [ErrParams] before the clock
-// shows the last day, and [ErrReleased].
+// Release spends ε and returns all counts; [ErrParams] before the last day.
 func (b *CohortBuilder) Release() (*Cohorts, error) {
 	const doing = "distinct: Release: the CohortBuilder"
 	s := private.Enter(b.secret)

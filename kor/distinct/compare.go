@@ -152,11 +152,11 @@ func (p part) bounds(errors float64) (lo, hi float64) {
 	return max(least[1]-most[0], 0), most[1]
 }
 
-// Compare estimates the sizes of A∪B, A∩B, A∖B and B∖A from two releases with a CountShare below 1.
-// For equal or disjoint sets estimates are biased towards the middle of what the counts allow.
-// Intervals at 0.95 cover 0.94 to 1 for ε in [0.1, 4] and Cells ≥ 64; with larger ε often 0.8 for
-// an overlap of a few keys with a set that fills most cells. The error wraps [ErrMismatch] for a
-// release that is nil, zero or without bits, twice the same one, or another Seed, Cells or Levels.
+// Compare estimates the sizes of A∪B, A∩B, A∖B and B∖A from two releases with CountShare < 1. For
+// equal or disjoint sets estimates are biased towards the middle of what the counts allow.
+// Intervals at .95 cover .94 to 1 for ε in [0.1, 4] and Cells ≥ 64; with larger ε often .8 for an
+// overlap of a few keys with a set that fills most cells. [ErrMismatch] for a release that is nil,
+// zero, without bits or there twice, or another Seed, Cells or Levels.
 func Compare(a, b *Sketch) (*kor.Comparison, error) {
 	c, err := compare(a, b)
 	if err != nil {

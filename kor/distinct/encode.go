@@ -63,10 +63,10 @@ func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) {
 	return sets.AppendTable(wire.AppendFields(dst, s.fields()), s.bits), nil
 }
 
-// MarshalBinary returns the encoding.
+// MarshalBinary encodes.
 func (s *Sketch) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
-// UnmarshalBinary decodes the encoding.
+// UnmarshalBinary decodes.
 func (s *Sketch) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("distinct", data)
 	r.Header(wire.KindDistinct, version)
@@ -140,15 +140,15 @@ func decode[T any, P interface {
 	return nil
 }
 
-// MarshalJSON returns the guarantee and the estimate.
+// MarshalJSON shows the estimate.
 func (s Sketch) MarshalJSON() ([]byte, error) {
 	return wire.MarshalJSON(&s, wire.CountOf(s.Guarantee(), &s))
 }
 
-// UnmarshalJSON decodes what MarshalJSON returned.
+// UnmarshalJSON decodes.
 func (s *Sketch) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, s) }
 
-// MarshalJSON returns the guarantee of all slots, the slot and the estimate.
+// MarshalJSON shows the slot and the total.
 func (r Running) MarshalJSON() ([]byte, error) {
 	return wire.MarshalJSON(&r, struct {
 		Slot int `json:"slot"`
@@ -156,10 +156,10 @@ func (r Running) MarshalJSON() ([]byte, error) {
 	}{r.slots, wire.CountOf(r.Guarantee(), &r)})
 }
 
-// UnmarshalJSON decodes what MarshalJSON returned.
+// UnmarshalJSON decodes.
 func (r *Running) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, r) }
 
-// MarshalJSON returns the guarantee, the day and the estimates of all windows.
+// MarshalJSON shows the day and all windows.
 func (w Windows) MarshalJSON() ([]byte, error) {
 	windows := []window{}
 	for _, days := range w.params.windows() {
@@ -172,7 +172,7 @@ func (w Windows) MarshalJSON() ([]byte, error) {
 	}{w.Guarantee(), w.Day(), windows})
 }
 
-// UnmarshalJSON decodes what MarshalJSON returned.
+// UnmarshalJSON decodes.
 func (w *Windows) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, w) }
 
 // window is a line of the JSON of [Windows].
@@ -181,7 +181,7 @@ type window struct {
 	wire.Size
 }
 
-// MarshalJSON returns the guarantee and the sizes.
+// MarshalJSON shows the sizes.
 func (p Pair) MarshalJSON() ([]byte, error) {
 	parts := p.parts()
 	of := func(s pairSize) wire.Size { return wire.SizeOf(p.size(s, parts)) }
@@ -197,10 +197,10 @@ func (p Pair) MarshalJSON() ([]byte, error) {
 	}{p.Guarantee(), of(sizeA), of(sizeB), of(sizeBoth), of(sizeEither), of(sizeOnlyA), of(sizeOnlyB), of(jaccard)})
 }
 
-// UnmarshalJSON decodes what MarshalJSON returned.
+// UnmarshalJSON decodes.
 func (p *Pair) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, p) }
 
-// MarshalJSON returns the guarantee, the number of keys, and Share and AtLeast of each class.
+// MarshalJSON shows the number of keys, Share and AtLeast.
 func (f Frequencies) MarshalJSON() ([]byte, error) {
 	type share struct {
 		Times int `json:"times"`
@@ -220,10 +220,10 @@ func (f Frequencies) MarshalJSON() ([]byte, error) {
 	}{f.Guarantee(), wire.SizeOf(f.Users()), shares})
 }
 
-// UnmarshalJSON decodes what MarshalJSON returned.
+// UnmarshalJSON decodes.
 func (f *Frequencies) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, f) }
 
-// MarshalJSON returns the guarantee and, by days, New, Returned and On.
+// MarshalJSON shows New, Returned and On.
 func (c Cohorts) MarshalJSON() ([]byte, error) {
 	type cohort struct {
 		Day      int         `json:"day"`
@@ -247,5 +247,5 @@ func (c Cohorts) MarshalJSON() ([]byte, error) {
 	}{c.Guarantee(), cohorts})
 }
 
-// UnmarshalJSON decodes what MarshalJSON returned.
+// UnmarshalJSON decodes.
 func (c *Cohorts) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, c) }

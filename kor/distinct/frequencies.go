@@ -13,8 +13,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// FrequencyBuilder counts the distinct keys, and how many of them come once, twice, and so on. It
-// holds private data, and more than a [Builder]: hashes of keys, from which keys can be guessed.
+// FrequencyBuilder counts distinct keys, and how many come once, twice, and so on. Its data include
+// hashes, from which keys can be guessed.
 type FrequencyBuilder struct {
 	base[frequencyState, *frequencyState]
 }
@@ -64,10 +64,9 @@ func (p Params) frequencyGuarantee() budget.Guarantee {
 // exact as the number of keys.
 const cellsEach = 3
 
-// NewFrequencyBuilder returns a FrequencyBuilder for the classes 1, 2, … times, and most or more
-// times, with most in [2, 255], or an error that wraps [ErrParams]. Half of ε pays for the number
-// of keys, half for the classes. CountShare must be 0 or 1. It takes 24 bytes per cell more. An ε
-// above 20 protects hardly anybody.
+// NewFrequencyBuilder returns an empty FrequencyBuilder for 1, 2, … times, and most or more, in [2,
+// 255]. Half of ε pays for Users. A cell takes 24 bytes more. An ε above 20 protects hardly
+// anybody.
 func NewFrequencyBuilder(p Params, most int) (*FrequencyBuilder, error) {
 	p = p.normal()
 	half, law, err := p.frequencies()
@@ -87,7 +86,7 @@ func NewFrequencyBuilder(p Params, most int) (*FrequencyBuilder, error) {
 	return &FrequencyBuilder{base[frequencyState, *frequencyState]{empty, p, p.frequencyGuarantee()}}, nil
 }
 
-// Add adds one occurrence of each of the keys. An event that is delivered twice counts twice.
+// Add adds one occurrence of each key. An event delivered twice counts twice.
 func (b *FrequencyBuilder) Add(keys ...uint64) {
 	private.Use(b.secret, (*frequencyState).visitAll, keys)
 }
@@ -115,7 +114,7 @@ func meet(cell *uint64, key, most uint64) {
 	}
 }
 
-// Merge is that of [Builder]; the classes must be equal, too.
+// Merge is [Builder.Merge], of equal classes.
 func (b *FrequencyBuilder) Merge(other *FrequencyBuilder) error {
 	return b.merge(&sets.OrZero(other).base, (*frequencyState).absorb)
 }
@@ -135,8 +134,7 @@ func (s *frequencyState) absorb(o *frequencyState) error {
 	return nil
 }
 
-// Release spends ε and returns the number of keys and the shares of the classes. The error wraps
-// [ErrReleased].
+// Release spends ε and returns number and shares.
 func (b *FrequencyBuilder) Release() (*Frequencies, error) {
 	s, err := private.Take(b.secret, "distinct: Release: the FrequencyBuilder")
 	if err != nil {

@@ -11,10 +11,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// ReleasePair releases the sets A and B of two Builders together, yesterday's users and today's,
-// say. It spends ε once, [Plan].Pair of a ledger: neighbours differ in one key, in one set or in
-// both. The error wraps [ErrMismatch] if the Params differ or both are the same Builder,
-// [ErrReleased], and [ErrParams] for a CountShare below 1.
+// ReleasePair releases the sets A and B of two Builders together. It spends ε once, [Plan].Pair of
+// a ledger: neighbours differ in one key, in one set or both.
 func ReleasePair(a, b *Builder) (*Pair, error) {
 	a, b = sets.OrZero(a), sets.OrZero(b)
 	p := &Pair{release{params: a.params}}
@@ -61,8 +59,7 @@ func classesOf(a, b []uint64, p Params) numbers {
 	return n
 }
 
-// Pair is the release of two sets. No part is below 0 or above the whole, and parts add up. The
-// zero Pair answers NaN.
+// Pair is the release of two sets: no part is below 0 or above the whole, and parts add up.
 type Pair struct{ release }
 
 func ofA(class int) bool      { return class == inA || class == inBoth }
@@ -144,28 +141,28 @@ func (p *Pair) size(s pairSize, parts vector) kor.Cardinality {
 	return kor.Cardinality{Source: fitted{sum, estimate}}
 }
 
-// A returns the number of keys in A.
+// A returns |A|.
 func (p *Pair) A() kor.Cardinality { return p.size(sizeA, p.parts()) }
 
-// B returns the number of keys in B.
+// B returns |B|.
 func (p *Pair) B() kor.Cardinality { return p.size(sizeB, p.parts()) }
 
-// Either returns the number of keys in A or in B.
+// Either returns |A∪B|.
 func (p *Pair) Either() kor.Cardinality { return p.size(sizeEither, p.parts()) }
 
-// Both returns the number of keys in A and in B.
+// Both returns |A∩B|.
 func (p *Pair) Both() kor.Cardinality { return p.size(sizeBoth, p.parts()) }
 
-// OnlyA returns the number of keys in A alone.
+// OnlyA returns |A∖B|.
 func (p *Pair) OnlyA() kor.Cardinality { return p.size(sizeOnlyA, p.parts()) }
 
-// OnlyB returns the number of keys in B alone.
+// OnlyB returns |B∖A|.
 func (p *Pair) OnlyB() kor.Cardinality { return p.size(sizeOnlyB, p.parts()) }
 
-// Jaccard returns |A∩B| / |A∪B|. NaN if there seem to be no keys.
+// Jaccard returns |A∩B| / |A∪B|, NaN if there seem to be no keys.
 func (p *Pair) Jaccard() kor.Cardinality { return p.size(jaccard, p.parts()) }
 
-// String says what was released.
+// String describes the release.
 func (p *Pair) String() string {
 	return p.text("distinct.Pair", p.Guarantee(), "the keys of two sets")
 }
@@ -190,8 +187,8 @@ func (p *Pair) layout() layout {
 // AppendBinary appends the encoding.
 func (p *Pair) AppendBinary(dst []byte) ([]byte, error) { return p.layout().append(dst) }
 
-// MarshalBinary returns the encoding.
+// MarshalBinary encodes.
 func (p *Pair) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
 
-// UnmarshalBinary decodes the encoding.
+// UnmarshalBinary decodes.
 func (p *Pair) UnmarshalBinary(data []byte) error { return decode(p, data) }

@@ -21,28 +21,24 @@ const (
 	maxBits    = 1 << 33 // of a whole sketch: 1 GiB
 )
 
-// Params are the public numbers of a sketch. Merged builders have equal Params; compared releases
-// the same Seed, Cells and Levels.
+// Params are the public numbers of a sketch, equal in merged builders.
 type Params struct {
 	// Epsilon is ε of the whole release, in [2⁻³⁰, 44].
 	Epsilon float64
-	// Cells is n, the number of bits per level, at least 16. The relative error of
-	// a count is 0.69/√n. 0 is 2048, for 1.5 %.
+	// Cells is n, the number of bits per level, at least 16. 0 is 2048, for a
+	// relative error of 1.5 %.
 	Cells int
-	// Levels is L, in [1, 64]: level i < L−1 takes the fraction 2⁻⁽ⁱ⁺¹⁾ of the
-	// keys, the last level the rest. Counts up to 2^L·n/4 have full accuracy. 0 is
-	// 24, for 8·10⁹ keys.
+	// Levels is L, in [1, 64], for counts up to 2^L·n/4. 0 is 24, for 8·10⁹ keys.
 	Levels int
-	// CountShare is the fraction of ε, in (0, 1], that is spent on the count, the
-	// rest on the noisy bits, which [Compare] and [Union] need. 0 means 1.
+	// CountShare is the fraction of ε, in (0, 1], for the count, the rest for the
+	// noisy bits, which [Compare] and [Union] need. 0 is 1. Only [New] and
+	// [Builder.Release] take less than 1.
 	CountShare float64
-	// Spans are the lengths of the windows of a [WindowBuilder] in days, in
-	// ascending order, each at most 255. 0 is 1, 7 and 30. Other builders
-	// refuse them.
+	// Spans are the windows of a [WindowBuilder] in days, ascending, each at most
+	// 255. 0 is 1, 7 and 30. Other builders refuse them.
 	Spans [8]int
-	// Seed selects the hash functions. It is public. All parties that merge or
-	// compare must agree on it before they look at their data. The zero Seed is
-	// refused.
+	// Seed selects the hash functions. It is public, not zero, and agreed on by
+	// all who merge or compare before they look at their data.
 	Seed hashing.Seed
 }
 
@@ -123,8 +119,7 @@ func (p Params) split() (bits, count float64) {
 // unit is one key with all its occurrences.
 var unit = budget.Key(budget.AddRemove)
 
-// Guarantee returns ε-differential privacy for one key with all its occurrences, added or removed.
-// Invalid Params promise nothing.
+// Guarantee returns ε-differential privacy for a key; invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	if p = p.normal(); p.validate() != nil {
 		return budget.Guarantee{}
@@ -162,7 +157,10 @@ func (p Params) laws() (l laws, err error) {
 	return l, err
 }
 
-// Sentinel errors, shared by all packages; match them with errors.Is.
+// Sentinel errors, shared by all packages, for errors.Is. [ErrParams]: a number or a day out of
+// range. [ErrMismatch]: other Params, or a builder with itself. [ErrFormat]: bytes that nothing was
+// encoded to, or encoding what was neither released nor decoded. [ErrReleased]: a released or a
+// zero builder.
 var (
 	ErrParams   = check.ErrParams
 	ErrMismatch = check.ErrMismatch

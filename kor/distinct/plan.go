@@ -22,20 +22,20 @@ import (
 // maxSketches is the most releases whose union is asked for.
 const maxSketches = 1 << 16
 
-// Plan is what a release will be, before any data is seen.
+// Plan is what a release will be.
 type Plan struct {
 	Params Params // filled in
-	// RelativeError is the relative standard error of the count of one release,
-	// about 0.69/√n, for sizes from 2·Cells to Largest.
+	// RelativeError is the relative standard error of a count, for sizes from
+	// 2·Cells to Largest.
 	RelativeError float64
-	// Largest is the size 2^L·n/4 up to which a sketch has full accuracy.
+	// Largest is 2^L·n/4.
 	Largest float64
 	Bytes   int // of the encoding of one release
-	// Pair is the guarantee of [ReleasePair]: what to spend for both sets.
+	// Pair is the guarantee of [ReleasePair], for both sets.
 	Pair budget.Guarantee
 }
 
-// Plan returns the Plan. It needs no Seed. The error wraps [ErrParams].
+// Plan needs no Seed.
 func (p Params) Plan() (Plan, error) {
 	p = p.normal()
 	laws, err := p.seeded().laws()
@@ -50,8 +50,8 @@ func (p Params) Plan() (Plan, error) {
 	return plan, nil
 }
 
-// StdErr returns the standard error, in keys, of the estimate for a set of size keys. NaN for a
-// size that is negative or NaN, and for the zero Plan.
+// StdErr returns the standard error, in keys, for a set of that size; NaN outside [0, ∞), and for
+// the zero Plan.
 func (p Plan) StdErr(size float64) float64 {
 	if p.Bytes == 0 || !(size >= 0 && size <= math.MaxFloat64) {
 		return math.NaN()
@@ -60,8 +60,8 @@ func (p Plan) StdErr(size float64) float64 {
 	return c.stdErr(size)
 }
 
-// RunningStdErr is StdErr for the total of a [RunningBuilder] after that number of steps. NaN also
-// for steps outside [1, 2³¹), and for Params that NewRunningBuilder refuses.
+// RunningStdErr is StdErr for a running total after that many steps; NaN also outside [1, 2³¹), and
+// for Params that NewRunningBuilder refuses.
 func (p Plan) RunningStdErr(size float64, steps int) float64 {
 	c, ok := p.Params.seeded().classCurve(draws{steps, 1}, draws{})
 	if !ok || steps < 1 || steps > maxSlots || !(size >= 0 && size <= math.MaxFloat64) {
@@ -70,8 +70,8 @@ func (p Plan) RunningStdErr(size float64, steps int) float64 {
 	return c.stdErr(size)
 }
 
-// WindowStdErr is StdErr for a [WindowBuilder]'s window of one of Params.Spans. NaN also for other
-// days, and for Params that NewWindowBuilder refuses.
+// WindowStdErr is StdErr for one of Params.Spans; NaN also for other days, and for Params that
+// NewWindowBuilder refuses.
 func (p Plan) WindowStdErr(size float64, days int) float64 {
 	params := p.Params.seeded().windowed()
 	some := params.window(days)
@@ -82,9 +82,9 @@ func (p Plan) WindowStdErr(size float64, days int) float64 {
 	return c.stdErr(size)
 }
 
-// UnionError returns the relative standard error of the [Union] of that number of releases, for
-// equal or for disjoint sets, whichever is worse, at sizes from 2·Cells to Largest. NaN outside [2,
-// 2¹⁶], and for CountShare 1.
+// UnionError returns the relative standard error of the [Union] of that many releases, of equal or
+// disjoint sets, whichever is worse, at sizes from 2·Cells to Largest; NaN outside [2, 2¹⁶], and
+// for CountShare 1.
 func (p Plan) UnionError(sketches int) float64 {
 	laws, err := p.Params.seeded().laws()
 	if err != nil || sketches < 2 || sketches > maxSketches || !p.Params.published() {
@@ -93,7 +93,7 @@ func (p Plan) UnionError(sketches int) float64 {
 	return math.Sqrt(unionVariance(laws.flips.Prob(), sketches) / float64(p.Params.Cells))
 }
 
-// String returns the size and the error, in one line.
+// String shows size and error.
 func (p Plan) String() string {
 	return fmt.Sprintf("%d levels of %d cells, %d bytes a release: error %.2g %%, up to %.3g keys",
 		p.Params.Levels, p.Params.Cells, p.Bytes, 100*p.RelativeError, p.Largest)
@@ -117,10 +117,10 @@ func unionVariance(p float64, k int) float64 {
 	return math.Ln2 / min(equal, disjoint)
 }
 
-// Fit returns the Params with the fewest Cells, a multiple of 64, and the fewest Levels for a
-// relative standard error of at most relative, at sizes from about 2·Cells to largest: of one
-// release (sketches = 1, CountShare 1), or of the Union of that many. It reads only Epsilon. The
-// error wraps [ErrParams] if a number is out of range or no sketch is accurate enough.
+// Fit returns the fewest Cells, a multiple of 64, and Levels for a relative standard error of at
+// most relative, at sizes from about 2·Cells to largest, of one release (sketches = 1, CountShare
+// 1) or of the Union of that many. It reads only Epsilon. [ErrParams] if no sketch is accurate
+// enough.
 func (p Params) Fit(relative, largest float64, sketches int) (Params, error) {
 	if err := check.Epsilon("distinct", p.Epsilon, maxEpsilon); err != nil {
 		return Params{}, err

@@ -34,8 +34,7 @@ type kept[S any] interface {
 	read(r *wire.Reader, published int) (replace func(), err error)
 }
 
-// AppendPrivateState appends what the builder holds to dst: PRIVATE DATA, protected by nothing. The
-// error wraps [ErrReleased].
+// AppendPrivateState appends PRIVATE DATA, unprotected.
 func (b *base[S, P]) AppendPrivateState(dst []byte) ([]byte, error) {
 	kind, name := P(nil).kind()
 	return private.Append(b.secret, dst, "distinct: AppendPrivateState: the "+name, func(s *S, dst []byte) []byte {
@@ -44,8 +43,7 @@ func (b *base[S, P]) AppendPrivateState(dst []byte) ([]byte, error) {
 	})
 }
 
-// RestorePrivateState replaces what the builder holds by such private state. The error wraps
-// [ErrReleased], [ErrMismatch] for other Params, or [ErrFormat].
+// RestorePrivateState replaces the builder's data.
 func (b *base[S, P]) RestorePrivateState(data []byte) error { return b.restore(data, 0) }
 
 func (b *base[S, P]) restore(data []byte, published int) error {
@@ -75,17 +73,17 @@ func (b *base[S, P]) restore(data []byte, published int) error {
 	})
 }
 
-// RestorePrivateState is that of [Builder]. published is [Running.Slots] of the last total that was
-// published, or 0. The error wraps [ErrMismatch] also for a state behind it, or behind what this
-// builder has stepped through, which would draw new noise for public slots: then begin with a new
-// RunningBuilder, and spend its guarantee as well.
+// RestorePrivateState replaces the builder's data. published is [Running.Slots] of the last
+// published total, or 0. [ErrMismatch] for a state behind it, or behind this builder, which would
+// draw new noise for public slots: begin with a new RunningBuilder, and spend its guarantee as
+// well.
 func (b *RunningBuilder) RestorePrivateState(data []byte, published int) error {
 	return b.restore(data, published)
 }
 
-// RestorePrivateState is that of [Builder]. published is [Windows.Day] of the last that were
-// published, or −1. The error wraps [ErrMismatch] also for a state that had not released that day,
-// or the last day that this builder has released.
+// RestorePrivateState replaces the builder's data. published is [Windows.Day] of the last
+// published, or −1. [ErrMismatch] if the state had not released that day, or the last day that this
+// builder released.
 func (b *WindowBuilder) RestorePrivateState(data []byte, published int) error {
 	return b.restore(data, published)
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/dpsketch/dpsketch/kor/internal/sets"
 )
 
-// RunningBuilder counts the distinct keys since the start, with a running total after each slot, a
-// day say. One ε pays for all slots, and protects a key with its whole history. It holds private
-// data, like a [Builder].
+// RunningBuilder counts the distinct keys since the start, after each slot, a day say. One ε pays
+// for all slots, and protects a key's whole history.
 type RunningBuilder struct {
 	base[runningState, *runningState]
 }
@@ -35,8 +34,7 @@ type runningState struct {
 
 const maxSlots = 1<<31 - 1
 
-// NewRunningBuilder returns the RunningBuilder of an empty set, or an error that wraps [ErrParams].
-// CountShare must be 0 or 1. An ε above 20 protects hardly anybody.
+// NewRunningBuilder returns an empty RunningBuilder. An ε above 20 protects hardly anybody.
 func NewRunningBuilder(p Params) (*RunningBuilder, error) {
 	p = p.normal()
 	law, err := p.classLaw()
@@ -47,7 +45,7 @@ func NewRunningBuilder(p Params) (*RunningBuilder, error) {
 	return &RunningBuilder{base[runningState, *runningState]{empty, p, p.twoMoves()}}, nil
 }
 
-// Add adds keys in the current slot; see [Builder.Add].
+// Add adds keys in the current slot.
 func (b *RunningBuilder) Add(keys ...uint64) {
 	private.OneOrMany(b, keys, (*RunningBuilder).addOne, (*RunningBuilder).addMany)
 }
@@ -56,19 +54,17 @@ func (b *RunningBuilder) addOne(key uint64) { private.Use(b.secret, (*runningSta
 
 func (b *RunningBuilder) addMany(keys []uint64) { private.Use(b.secret, (*runningState).setAll, keys) }
 
-// Merge adds the set of a Builder to the current slot. The Builder gives up its data; a release of
-// a copy of it would cost ε in addition. The error wraps [ErrMismatch] if the Params differ, and
-// [ErrReleased].
+// Merge adds the set of a Builder, which gives it up, to the current slot. Releasing a copy of it
+// would cost ε in addition.
 func (b *RunningBuilder) Merge(other *Builder) error {
 	return private.Merge(b.secret, sets.OrZero(other).secret, "distinct: Merge", "Builder", func(s *runningState, o *state) error {
 		return s.state.absorb(o)
 	})
 }
 
-// Step closes the current slot and returns the running total after it. Totals can fall by their
-// noise, while the number of keys cannot: it is at least the lower end of every earlier interval.
-// The maximum of the estimates so far is biased upwards. The error wraps [ErrReleased] for the zero
-// RunningBuilder, and after 2³¹ − 1 slots.
+// Step closes the current slot and returns the total. Totals can fall by their noise, the number of
+// keys cannot: it is at least the lower end of every earlier interval; the maximum of the estimates
+// is biased upwards. [ErrReleased] also after 2³¹ − 1 slots.
 func (b *RunningBuilder) Step() (*Running, error) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -85,14 +81,13 @@ func (b *RunningBuilder) Step() (*Running, error) {
 	return &Running{total{release{s.params, numbers{s.released}}, s.slots}}, nil
 }
 
-// Running is the number of distinct keys from the start to the end of a slot. The zero Running
-// answers NaN.
+// Running counts distinct keys up to the end of a slot. Its Guarantee is that of all slots.
 type Running struct{ total }
 
-// Slots returns the number of slots in this total, 1 in the first one.
+// Slots returns the number of slots, 1 in the first.
 func (r *Running) Slots() int { return r.slots }
 
-// String says what was released.
+// String describes the release.
 func (r *Running) String() string {
 	return r.text("distinct.Running", fmt.Sprint("all slots: ", r.Guarantee()), "a count of keys, %d slots", r.slots)
 }
@@ -113,8 +108,8 @@ func (r *Running) layout() layout {
 // AppendBinary appends the encoding.
 func (r *Running) AppendBinary(dst []byte) ([]byte, error) { return r.layout().append(dst) }
 
-// MarshalBinary returns the encoding.
+// MarshalBinary encodes.
 func (r *Running) MarshalBinary() ([]byte, error) { return r.AppendBinary(nil) }
 
-// UnmarshalBinary decodes the encoding.
+// UnmarshalBinary decodes.
 func (r *Running) UnmarshalBinary(data []byte) error { return decode(r, data) }

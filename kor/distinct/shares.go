@@ -12,20 +12,19 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Frequencies are the number of distinct keys, and the fractions of them that came once, twice, and
-// so on. The zero Frequencies answer NaN.
+// Frequencies are the number of keys, and the fractions that came once, twice, and so on.
 type Frequencies struct {
 	release // the numbers of cells without a key, with one that came once, …; then of ones
 	most    int
 }
 
-// Guarantee returns the guarantee of the release.
+// Guarantee returns what was spent.
 func (f *Frequencies) Guarantee() budget.Guarantee { return f.params.frequencyGuarantee() }
 
-// Most returns the number m of the last class: keys that came m times or more.
+// Most returns m: the last class came m times or more.
 func (f *Frequencies) Most() int { return f.most }
 
-// Users returns the number of distinct keys.
+// Users returns the number of keys.
 func (f *Frequencies) Users() kor.Cardinality {
 	if !f.valid() {
 		return kor.Cardinality{}
@@ -202,14 +201,13 @@ func scale(x []float64) (sum float64) {
 	return sum
 }
 
-// Share returns the fraction of the keys that came exactly times times, in the last class times or
-// more. Where the noise lets this be told, it is a mean, given the noise, if most classes are about
-// as frequent as the one before. NaN for other classes, and if the number of cells with a key is
-// below 4 standard deviations of its noise.
+// Share returns the fraction of keys that came times times, in the last class or more. Where the
+// noise lets this be told, it is a mean, given the noise, if most classes are about as frequent as
+// the one before. NaN for other classes, and if the cells with a key number below 4 standard
+// deviations of the noise.
 func (f *Frequencies) Share(times int) float64 { return f.share(f.shares(), times, times) }
 
-// AtLeast returns the fraction of the keys that came k times or more, for k up to Most. NaN as for
-// Share.
+// AtLeast is Share for k times or more.
 func (f *Frequencies) AtLeast(k int) float64 { return f.share(f.shares(), k, f.most) }
 
 func (f *Frequencies) share(shares []float64, from, to int) (sum float64) {
@@ -226,7 +224,7 @@ func (f *Frequencies) share(shares []float64, from, to int) (sum float64) {
 }
 
 // ShareInterval returns the fractions that the noisy cells do not reject, and Share; all of [0, 1]
-// if there is only noise. NaN for other classes and a confidence outside [0, 1).
+// if there is only noise. NaN for other classes.
 func (f *Frequencies) ShareInterval(times int, confidence float64) (lo, hi float64) {
 	return f.interval(f.shares(), times, times, confidence)
 }
@@ -251,7 +249,7 @@ func (f *Frequencies) interval(shares []float64, from, to int, confidence float6
 	return lo, hi
 }
 
-// String says what was released.
+// String describes the release.
 func (f *Frequencies) String() string {
 	return f.text("distinct.Frequencies", f.Guarantee(), "keys by how often they came, up to %d times or more", f.most)
 }
@@ -282,8 +280,8 @@ func (f *Frequencies) layout() layout {
 // AppendBinary appends the encoding.
 func (f *Frequencies) AppendBinary(dst []byte) ([]byte, error) { return f.layout().append(dst) }
 
-// MarshalBinary returns the encoding.
+// MarshalBinary encodes.
 func (f *Frequencies) MarshalBinary() ([]byte, error) { return f.AppendBinary(nil) }
 
-// UnmarshalBinary decodes the encoding.
+// UnmarshalBinary decodes.
 func (f *Frequencies) UnmarshalBinary(data []byte) error { return decode(f, data) }

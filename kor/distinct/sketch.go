@@ -17,10 +17,10 @@ type release struct {
 // valid reports whether it is no zero value.
 func (r *release) valid() bool { return len(r.numbers) > 0 }
 
-// Params returns the parameters of the release, defaults filled in.
+// Params returns them, filled in.
 func (r *release) Params() Params { return r.params }
 
-// Guarantee returns the guarantee of the release; of a Running for all slots.
+// Guarantee returns what was spent.
 func (r *release) Guarantee() budget.Guarantee { return r.params.twoMoves() }
 
 // text says what was released under which guarantee.
@@ -51,25 +51,24 @@ func (t *total) count() (c count) {
 	return c
 }
 
-// Estimate returns the estimated number of distinct keys. For small sets it can be negative, so
-// that sums stay unbiased.
+// Estimate can be negative for small sets, so that sums stay unbiased.
 func (t *total) Estimate() float64 { return t.count().Estimate() }
 
 // StdErr returns the standard error, in keys.
 func (t *total) StdErr() float64 { return t.count().StdErr() }
 
-// Interval returns the sizes ≥ 0 that are consistent with the noisy count. hi is +Inf if the table
-// is too full. NaN for a confidence outside [0, 1).
+// Interval returns the sizes ≥ 0 that agree with the noisy count; hi is +Inf if the table is too
+// full.
 func (t *total) Interval(confidence float64) (lo, hi float64) { return t.count().Interval(confidence) }
 
-// Sketch is a released sketch. The zero Sketch answers NaN.
+// Sketch is the noisy count of a Builder and, with CountShare < 1, the noisy bits.
 type Sketch struct {
 	total
 	id   hashing.Seed // of the release: public randomness
 	bits []uint64     // the flipped bits, nil if CountShare is 1
 }
 
-// Guarantee returns the guarantee of the release.
+// Guarantee returns what was spent.
 func (s *Sketch) Guarantee() budget.Guarantee { return s.params.Guarantee() }
 
 // erring returns an interval that errs so often, for few errors too.
@@ -80,7 +79,7 @@ func (s *Sketch) erring(errors float64) (lo, hi float64) {
 	return s.Interval(1 - errors)
 }
 
-// String says what was released.
+// String describes the release.
 func (s *Sketch) String() string {
 	bits := "no bits"
 	if s.bits != nil {

@@ -10,10 +10,9 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Cohorts are released numbers of the keys that were new on each day, and of those that came back.
-// No number is below 0, no part above the whole, and parts add up; StdErr and Interval are those of
-// each number by itself, of On also by Returned. The zero Cohorts answer NaN, and so do days
-// outside 1 to Days.
+// Cohorts count keys new on each day, and those that came back; NaN for days outside 1 to Days. No
+// number is below 0, no part above the whole, and parts add up; StdErr and Interval are those of
+// each number by itself, of On also by Returned.
 type Cohorts struct {
 	release // as cohortState.classes has them
 	days    int
@@ -22,7 +21,7 @@ type Cohorts struct {
 // Days returns the number of days.
 func (c *Cohorts) Days() int { return c.days }
 
-// Guarantee returns the guarantee of the release.
+// Guarantee returns what was spent.
 func (c *Cohorts) Guarantee() budget.Guarantee { return c.params.cohortGuarantee(c.days) }
 
 // seen returns the set of the keys that were seen on day until or before, or on day from or later,
@@ -142,21 +141,20 @@ func (v visitors) Interval(confidence float64) (lo, hi float64) {
 	return min(lo, most), min(hi, most)
 }
 
-// New returns the number of keys first seen on the day; on day 1, of all keys seen.
+// New returns how many keys were first seen on the day; on day 1, all seen.
 func (c *Cohorts) New(day int) kor.Cardinality { return c.Returned(day, day) }
 
-// Returned returns how many keys that were new on the day were seen on day since or later; all with
-// since = day. NaN if since is before day.
+// Returned returns how many keys of New(day) were seen on day since or later, all if since = day,
+// NaN before.
 func (c *Cohorts) Returned(day, since int) kor.Cardinality {
 	return c.answer(c.agreed(), day, since, false)
 }
 
-// On returns how many keys that were new on the day first were seen on the day, with day = first
-// all. NaN if day is before first. Between the first day and the last its interval grows with the
-// number of days.
+// On returns how many keys of New(first) were seen on the day, all if day = first, NaN before.
+// Between the first day and the last its interval grows with Days.
 func (c *Cohorts) On(first, day int) kor.Cardinality { return c.answer(c.agreed(), first, day, true) }
 
-// Since returns the number of keys seen on the day or later; for day 1, of all keys.
+// Since returns how many keys were seen on the day or later; for day 1, all.
 func (c *Cohorts) Since(day int) kor.Cardinality { return c.since(c.agreed(), day) }
 
 func (c *Cohorts) since(fit [][]float64, day int) kor.Cardinality {
@@ -170,7 +168,7 @@ func (c *Cohorts) since(fit [][]float64, day int) kor.Cardinality {
 	return kor.Cardinality{Source: fitted{c.count(0, day), sum}}
 }
 
-// String says what was released.
+// String describes the release.
 func (c *Cohorts) String() string {
 	return c.text("distinct.Cohorts", c.Guarantee(), "keys by first and last of %d days", c.days)
 }
@@ -202,8 +200,8 @@ func (c *Cohorts) layout() layout {
 // AppendBinary appends the encoding.
 func (c *Cohorts) AppendBinary(dst []byte) ([]byte, error) { return c.layout().append(dst) }
 
-// MarshalBinary returns the encoding.
+// MarshalBinary encodes.
 func (c *Cohorts) MarshalBinary() ([]byte, error) { return c.AppendBinary(nil) }
 
-// UnmarshalBinary decodes the encoding.
+// UnmarshalBinary decodes.
 func (c *Cohorts) UnmarshalBinary(data []byte) error { return decode(c, data) }

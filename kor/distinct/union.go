@@ -7,10 +7,9 @@ import (
 	"github.com/dpsketch/dpsketch/kor"
 )
 
-// Union estimates the number of distinct keys in all sets together, from one release of each, as
-// [Compare] does; see [Plan.UnionError]. If the interval at .95 is wider than 1.2 estimates, there
-// is no estimate. The error wraps [ErrParams] for none or more than 2¹⁶ releases, and [ErrMismatch]
-// as that of Compare.
+// Union estimates the number of distinct keys in all sets together, as [Compare] does; see
+// [Plan.UnionError]. Of three or more it is NaN if the interval at .95 is wider than 1.2 estimates.
+// [ErrParams] for none or more than 2¹⁶ releases; [ErrMismatch] as that of Compare.
 func Union(sketches ...*Sketch) (kor.Cardinality, error) {
 	k := len(sketches)
 	if k < 1 || k > maxSketches {

@@ -12,8 +12,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise"
 )
 
-// WindowBuilder counts the distinct keys of the last 1, 7 and 30 days, or of Params.Spans. Each
-// release, at most one a day, spends ε. It holds private data, like a [Builder].
+// WindowBuilder counts the distinct keys of the last Params.Spans days. Each release, at most one a
+// day, spends ε.
 type WindowBuilder struct {
 	base[windowState, *windowState]
 }
@@ -42,9 +42,8 @@ func (p Params) windowLaw() (noise.DiscreteLaplace, error) {
 	return law, err
 }
 
-// NewWindowBuilder returns a WindowBuilder whose clock shows the given day, for instance since 1970
-// in UTC, or an error that wraps [ErrParams]. CountShare must be 0 or 1. An ε above 20 protects
-// hardly anybody.
+// NewWindowBuilder returns an empty WindowBuilder on a day ≥ 0, since 1970 in UTC, say. An ε above
+// 20 protects hardly anybody.
 func NewWindowBuilder(p Params, day int) (*WindowBuilder, error) {
 	p = p.normal().windowed()
 	law, err := p.windowLaw()
@@ -65,7 +64,7 @@ func validDay(day int) bool { return day >= 0 && day <= maxSlots }
 
 func badDay(day int) error { return bad("day", day, "an integer in [0, 2³¹)") }
 
-// Released reports whether the day has been released, or this is the zero WindowBuilder.
+// Released reports a released day, or a zero builder.
 func (b *WindowBuilder) Released() bool {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -78,8 +77,7 @@ func (b *WindowBuilder) Released() bool {
 // done reports whether the current day was released.
 func (s *windowState) done() bool { return s.last == int64(s.day) }
 
-// Add adds keys that come on the current day, or after its Release on the day that Advance moves
-// to.
+// Add adds keys on the current day or, after its Release, on the day that Advance moves to.
 func (b *WindowBuilder) Add(keys ...uint64) { private.Use(b.secret, (*windowState).setAll, keys) }
 
 func (b *WindowBuilder) addOne(key uint64) { b.Add(key) }
@@ -93,8 +91,7 @@ func (s *windowState) setAll(keys []uint64) {
 	}
 }
 
-// Advance moves the clock to a later day. The error wraps [ErrParams] if the day is not later, and
-// [ErrReleased] for the zero WindowBuilder.
+// Advance moves the clock to a later day.
 func (b *WindowBuilder) Advance(day int) error {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -126,7 +123,7 @@ func (s *windowState) age(by, most uint8) {
 	}
 }
 
-// Merge is that of [Builder]; the clocks must be equal, too, and the day not released.
+// Merge is [Builder.Merge], of equal clocks, on days not released.
 func (b *WindowBuilder) Merge(other *WindowBuilder) error {
 	return b.merge(&sets.OrZero(other).base, (*windowState).absorb)
 }
@@ -146,8 +143,8 @@ func (s *windowState) absorb(o *windowState) error {
 	return nil
 }
 
-// Release spends ε, closes the current day and returns the counts of the windows that end with it.
-// The error wraps [ErrReleased] if the day is closed.
+// Release spends ε, closes the current day and returns the windows that end with it; [ErrReleased]
+// if closed.
 func (b *WindowBuilder) Release() (*Windows, error) {
 	s := private.Enter(b.secret)
 	if s == nil {
@@ -179,14 +176,13 @@ func (s *windowState) classes() numbers {
 	return n
 }
 
-// Windows are released counts of distinct keys in the windows of Params.Spans that end with the day
-// of the release. The zero Windows and other lengths answer NaN.
+// Windows count the distinct keys of the last Params.Spans days. Other lengths are NaN.
 type Windows struct {
 	release
 	day int
 }
 
-// Day returns the last day of the windows.
+// Day returns the last day, that of the release.
 func (w *Windows) Day() int { return w.day }
 
 // count returns the count of a window.
@@ -210,18 +206,18 @@ func (w *Windows) fit(days int) fitted {
 	return fitted{sizes[at], ascendingSizes(sizes)[at]}
 }
 
-// Estimate returns the estimated number of distinct keys in the window of that many days.
+// Estimate returns the number of keys in the window.
 func (w *Windows) Estimate(days int) float64 { return w.fit(days).Estimate() }
 
 // StdErr returns the standard error, see [Plan.WindowStdErr].
 func (w *Windows) StdErr(days int) float64 { return w.count(days).StdErr() }
 
-// Interval returns bounds on the number of keys in that window; see [Sketch.Interval].
+// Interval is [Sketch.Interval] of the window.
 func (w *Windows) Interval(days int, confidence float64) (lo, hi float64) {
 	return w.fit(days).Interval(confidence)
 }
 
-// String says what was released.
+// String describes the release.
 func (w *Windows) String() string {
 	return w.text("distinct.Windows", w.Guarantee(), "counts of keys in %v days up to day %d", w.params.windows(), w.day)
 }
@@ -248,8 +244,8 @@ func (w *Windows) layout() layout {
 // AppendBinary appends the encoding.
 func (w *Windows) AppendBinary(dst []byte) ([]byte, error) { return w.layout().append(dst) }
 
-// MarshalBinary returns the encoding.
+// MarshalBinary encodes.
 func (w *Windows) MarshalBinary() ([]byte, error) { return w.AppendBinary(nil) }
 
-// UnmarshalBinary decodes the encoding.
+// UnmarshalBinary decodes.
 func (w *Windows) UnmarshalBinary(data []byte) error { return decode(w, data) }
