@@ -10,14 +10,15 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Builder counts the users of each key, and sums their values. It holds private data, which it
-// never prints: only [Builder.Release] and [Builder.AppendPrivateState] let anything out. It is for
-// one goroutine at a time; a call that sees another at work panics.
+// Builder counts the users of each key, and their values. It holds private data, which it never
+// prints: only [Builder.Release] and [Builder.AppendPrivateState] let anything out. It is for one
+// goroutine at a time; a call that sees another at work panics.
 //
-// With Min and Max, Values or Levels, users have values. A call that does not suit the Params makes
-// the Builder give up its data; Release then returns an error that says so. After Release, and on a
-// zero Builder, adding does nothing. A key takes about 100 bytes, or 190 if FullKeys is chosen in
-// one pass.
+// Users have values if there are Min and Max, Values or Levels. A call that does not suit the
+// Params makes the Builder give up its data; Release then returns an error that says so. After
+// Release, and on a zero Builder, adding does nothing. Strings are not copied. A key takes about
+// 100 bytes, or 190 if FullKeys is chosen in one pass. After 2³² − 1 keys (or users, of Rows) new
+// ones do not count, and the guarantee ends.
 type Builder[K hashing.Key] struct {
 	base[state[K]]
 }
@@ -40,7 +41,7 @@ func (b *base[S]) Params() Params { return b.params }
 // Guarantee returns what the release promises.
 func (b *base[S]) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Released reports whether the data were released or merged into another's.
+// Released reports whether the data were released or merged away.
 func (b *base[S]) Released() bool { return private.Released(b.secret) }
 
 // New returns an empty Builder, calibrated in at most 50 ms, or microseconds for Params seen
@@ -68,12 +69,12 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 const maxListed = 1 << 26
 
 // NewListed returns an empty Builder for a public list of keys: the countries of the world, say.
-// All are released, even if nobody has them, and all of a user's count. The list must not come from
-// the data, or the release says who is in them.
+// All are released, even if nobody has them, and all of a user's count; Params.Others counts other
+// keys. The list must not come from the data, or the release says who is in them.
 //
-// With δ = 0 the noise is discrete Laplace, else normal. With C² the smaller of FullKeys and the
-// length of the list, at ε = 1 a count has a standard deviation of 1.5·C² with Laplace noise, and
-// of 4.4·C with normal noise and δ = 1e-6.
+// With δ = 0 the noise is discrete Laplace, else normal: at ε = 1 a count has a standard deviation
+// of 1.5·C², or of 4.4·C with δ = 1e-6, where C² is the smaller of FullKeys and the length of the
+// list.
 //
 // The error wraps [ErrParams], also for no keys, more than 2²⁶, Passes 2, CountShare or KeysOnly.
 // An ε above 20 protects hardly anybody.
@@ -114,8 +115,6 @@ func (b *Builder[K]) Grow(n int) {
 
 // AddUser adds one user, without values, with all keys of that user, each counted once. A second
 // call, even to a Builder that is merged, is a second user, and the guarantee then protects a call.
-// After 2³² − 1 distinct keys, new ones do not count, and the guarantee ends. A string key is not
-// copied.
 func (b *Builder[K]) AddUser(keys []K) {
 	if b.params.valued() {
 		private.Poison(b.secret, "was given a user without values by AddUser, and its Params have Min and Max, Values or Levels: call AddUserValues")
@@ -141,8 +140,8 @@ func (b *Builder[K]) add(keys []K, values []float64) {
 	}
 }
 
-// AddUserValues is [Builder.AddUser] with a value for each key; keys and values must be of one
-// length. A key may be repeated with other values. One whose value is NaN is left out.
+// AddUserValues is [Builder.AddUser] with a value for each key, in slices of one length. A repeated
+// key has several values. A key whose value is NaN is left out.
 func (b *Builder[K]) AddUserValues(keys []K, values []float64) {
 	switch {
 	case !b.params.valued():
@@ -156,9 +155,9 @@ func (b *Builder[K]) AddUserValues(keys []K, values []float64) {
 }
 
 // Merge adds the users of another Builder, which gives up its data; a user in both counts as two.
-// The machine must be trusted with all the data. The error wraps [ErrMismatch] if the Params or
-// lists differ, if the two are not for the same pass after the same [Discovery], or if other is b,
-// and [ErrReleased] if one was released; then nothing changes.
+// The machine must be trusted with all the data. The error wraps [ErrMismatch] if Params, lists,
+// passes or Discoveries differ or other is b, and [ErrReleased] if one was released; then nothing
+// changes.
 func (b *Builder[K]) Merge(other *Builder[K]) error {
 	if other == nil {
 		other = new(Builder[K])
@@ -191,7 +190,7 @@ func merge[K hashing.Key](into, other secret[state[K]]) error {
 }
 
 // Release spends the budget and returns the private groups. The Builder gives up its data. A second
-// Release, or one before [Builder.SecondPass], returns an error that wraps [ErrReleased].
+// call, or one before [Builder.SecondPass], returns an error that wraps [ErrReleased].
 func (b *Builder[K]) Release() (*Groups[K], error) {
 	begun := true
 	private.Use(b.secret, func(s *state[K], begun *bool) { *begun = s.pass != unbegun[K]() }, &begun)

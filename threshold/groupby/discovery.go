@@ -6,10 +6,9 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// Discovery is the first of two passes over data that can be read twice, and as private as a
-// Builder. Its Release returns a [Builder] that finds further keys and counts all: call
-// [Builder.SecondPass], and add all users again. FullKeys, if chosen, is chosen from all keys of
-// each user.
+// Discovery is the first of two passes, as private as a Builder. Its Release returns a [Builder]
+// that finds further keys and counts all: call [Builder.SecondPass], and add all users again.
+// FullKeys, if chosen, is chosen from all keys of each user.
 type Discovery[K hashing.Key] struct {
 	base[state[K]]
 }
@@ -59,8 +58,7 @@ func (d *Discovery[K]) Merge(other *Discovery[K]) error {
 
 // Release spends the budget of both passes and returns a Builder for the second, whose Release
 // costs nothing more. To split that pass among machines, begin it, copy the empty Builder to them
-// ([Builder.AppendPrivateState]), and merge. A second call returns an error that wraps
-// [ErrReleased].
+// ([Builder.AppendPrivateState]), and merge. A second call's error wraps [ErrReleased].
 func (d *Discovery[K]) Release() (*Builder[K], error) {
 	s, err := private.Take(d.secret, "groupby: Release: the Discovery")
 	if err != nil {
@@ -79,8 +77,8 @@ func (d *Discovery[K]) Release() (*Builder[K], error) {
 	return next, nil
 }
 
-// SecondPass begins the second pass after [Discovery.Release]. Before it, Release returns an error,
-// and adding a user makes the Builder give up its data. Otherwise it does nothing.
+// SecondPass begins the second pass after [Discovery.Release]; before it, adding a user makes the
+// Builder give up its data. Otherwise it does nothing.
 func (b *Builder[K]) SecondPass() {
 	private.Use(b.secret, func(s *state[K], begun pass[K]) {
 		if s.pass == unbegun[K]() {

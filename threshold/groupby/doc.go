@@ -20,29 +20,27 @@
 // needs less memory; a [Discovery] is for data that can be read twice. With a public list of keys
 // ([NewListed], [NewListedRows]) the whole budget pays for counts.
 //
-// Do not use it to find keys of a few users, which are not shown; for data that are not of users
+// Do not use it for keys of a few users, which are not shown; for data that are not of users
 // (package threshold); for a stream that does not fit into memory (misragries); or for values
 // without keys (elliptical/column).
 //
 // # Guarantee
 //
-// Neighbours differ in one user with all keys and values: [budget.User](0, …). In Rows that is one
-// person, or one row without a user; in a Builder, one call of [Builder.AddUser]. Releases about
-// the same users compose as Gaussian noise does, or share ε and δ: Params.Releases. Not covered:
-// timing, and anyone who reads the memory of the process.
+// Neighbours differ in one user with all keys and values, added or removed (Params.Relation):
+// [budget.User](0, …). In Rows that is one person, or one row without a user; in a Builder, one
+// call of [Builder.AddUser]. Releases about the same users compose as Gaussian noise does, or share
+// ε and δ: Params.Releases. Not covered: timing, and anyone who reads the memory of the process.
 //
-// A user of l keys gives each of them the weight 1/√l. Small total weights are rounded at random,
-// normal noise is added, and a key is shown if the sum reaches T. All sums are of integers, and
-// noise is drawn exactly. The proof is in internal/rounding/quadratic_proof.md.
+// A user of l keys gives each the weight 1/√l, and a key is shown if the noisy sum reaches a
+// threshold. The proof is in internal/rounding/quadratic_proof.md.
 //
 // # Accuracy
 //
-// [Params.Plan] says it before any data is seen. A key whose users have l keys each is shown with
-// probability ½ at T·√l users. At ε = 1 and δ = 1e-6, with FullKeys = 36, T is 26.3 (21.7 with
-// KeysOnly), and a count has a standard deviation of 26.2. It is unbiased, except for users with
-// more than FullKeys keys; intervals include what these may cost.
+// [Params.Plan] says it before any data is seen. At ε = 1 and δ = 1e-6, with FullKeys = 36, the
+// threshold is 26.3 users with one key each (21.7 with KeysOnly), 26.3·√l users with l keys each,
+// and a count has a standard deviation of 26.2.
 //
 // Sources: Gopi et al. (ICML 2020) for weights 1/√l; Lebeda and Tětek (TODS 2025, Theorem 23,
-// corrected) for the exact joint δ; Balle and Wang (ICML 2018) for σ; Kaplan, Schnapp, Stemmer
-// (ICML 2022) for quantiles. The rest is this package's own.
+// corrected) for the joint δ; Balle and Wang (ICML 2018) for σ; Kaplan, Schnapp, Stemmer (ICML
+// 2022) for quantiles.
 package groupby

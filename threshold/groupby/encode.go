@@ -264,9 +264,9 @@ type quantileView struct {
 	HighRank wire.Number `json:"highRank"`
 }
 
-// MarshalJSON returns the guarantee and the keys with estimates and intervals at .95, and Others
-// and RowsWithoutUser if released. A key that is not UTF-8, or begins with \x, is \x and its bytes
-// in hexadecimal. The member data is the binary encoding.
+// MarshalJSON returns the guarantee and the keys with estimates and intervals at .95, of sums and
+// means too, and Others and RowsWithoutUser if released. A key that is not UTF-8, or begins with
+// \x, is \x and its bytes in hexadecimal. The member data is the binary encoding.
 func (g Groups[K]) MarshalJSON() ([]byte, error) {
 	rows := []keyView{}
 	for key, count := range g.All() {

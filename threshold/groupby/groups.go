@@ -16,11 +16,11 @@ import (
 )
 
 // Groups is the release: keys with their numbers of users, and what else the Params asked for. It
-// is public, immutable, and safe for concurrent readers; reading costs no budget.
+// is public, immutable, and safe for concurrent readers.
 //
-// NaN are counts with KeysOnly, what the Params did not ask for, bounds for a confidence outside
-// [0, 1), and Sum, Mean, Lost and Scale of a key that is not shown; the first three also where no
-// range was learned.
+// NaN are counts with KeysOnly, what the Params did not ask for (a level too), bounds for a
+// confidence outside [0, 1), and Sum, Mean, Lost and Scale of a key that is not shown. Where Values
+// learned no range, Sum, Mean and Lost are NaN, and Radius and Scale 0.
 type Groups[K hashing.Key] struct {
 	params            Params
 	chosen            choice
@@ -138,9 +138,9 @@ func (g *Groups[K]) count(e group[K]) float64 {
 	return x
 }
 
-// Estimate returns the estimated number of users of the key, perhaps negative, or 0 if the key is
-// not shown. Its noise has the standard deviation Plan.StdDev and, for a key shown with probability
-// ½ or more, a mean of at most a tenth of that.
+// Estimate returns the estimated number of users of the key, perhaps negative, or 0 if it is not
+// shown. Its noise has the standard deviation Plan.StdDev and, for a key shown with probability ½
+// or more, a mean of at most a tenth of that.
 func (g *Groups[K]) Estimate(key K) float64 {
 	e, found := g.find(key)
 	if !found && g.counted() {
@@ -149,8 +149,9 @@ func (g *Groups[K]) Estimate(key K) float64 {
 	return g.count(e)
 }
 
-// Interval returns bounds on the true number of users of the key. hi includes the shortfall, one
-// noisy number for all keys, so upper ends fail together. For a key that is not shown: 0 and +Inf.
+// Interval returns bounds on the number of users of the key. hi includes the [Groups.Shortfall],
+// one noisy number for all keys, so upper ends fail together. For a key that is not shown: 0 and
+// +Inf.
 func (g *Groups[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if !g.counted() || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -172,9 +173,9 @@ func (g *Groups[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	return max(min(lo, x), least), max(hi, x, least)
 }
 
-// Shortfall returns bounds on how many users clipping may have left out of a count: Σ(1 − √(m/l))
-// over all users with l > m keys, where m = [Groups.FullKeys] and a user with more than MaxKeys
-// keys adds 1. With two passes, l is a user's number of shown keys (of all keys, after a
+// Shortfall returns bounds on how many users clipping may have left out of a count: Σ(1 − √(m/l)),
+// or 1 − m/l without δ, over all users with l > m = [Groups.FullKeys] keys; a user with more than
+// MaxKeys keys adds 1. With two passes, l is a user's number of shown keys (of all keys, after a
 // [Discovery]), and MaxKeys does not matter. 0 and 0 for a list no longer than FullKeys.
 func (g *Groups[K]) Shortfall(confidence float64) (lo, hi float64) {
 	if !g.counted() || !check.Confidence(confidence) {
@@ -231,8 +232,8 @@ func (g *Groups[K]) All() iter.Seq2[K, float64] {
 	}
 }
 
-// Top yields the n keys with the largest counts, the largest first; equal counts, and all with
-// KeysOnly, by key.
+// Top yields the n keys with the largest counts, the largest first; ties, and all with KeysOnly, by
+// key.
 func (g *Groups[K]) Top(n int) iter.Seq2[K, float64] {
 	return func(yield func(K, float64) bool) {
 		sorted := slices.Clone(g.groups)
@@ -255,8 +256,8 @@ func (g *Groups[K]) Others() float64 {
 }
 
 // RowsWithoutUser returns bounds on how many rows were left out as their user was "" or an array of
-// zeros. If many, counts and sums are too small. Each is protected as a user is, and eight of one
-// person together. NaN for integer users, Builders and under Replace.
+// zeros. If many, counts and sums are too small. Each is protected as a user is, and so are eight
+// of one person together. NaN for integer users, Builders and under Replace.
 func (g *Groups[K]) RowsWithoutUser(confidence float64) (lo, hi float64) {
 	if !g.valid() || !g.named || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()

@@ -7,31 +7,30 @@ import (
 	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
 
-// Plan is what a release will be, before any data is seen. NaN stands for what is not released.
+// Plan is what a release will be, before any data is seen.
 type Plan struct {
 	Params Params // filled in
-	// StdDev is that of the noise of a count, in users; with AutoFullKeys for the
-	// largest number that may be chosen.
+	// StdDev is that of a count's noise, in users; with AutoFullKeys for the
+	// largest that may be chosen. NaN with KeysOnly.
 	StdDev float64
 	// OneKeyStdDev is StdDev with FullKeys 1, given or chosen.
 	OneKeyStdDev float64
 	// Threshold is the weight at which a key is shown with probability ½: that of
-	// Threshold·√l users with l keys each. With two passes it is the second's, and
-	// l counts keys that the first did not find. −Inf if keys are listed.
+	// Threshold·√l users with l keys each, with two passes l that the first did
+	// not find. −Inf if keys are listed.
 	Threshold float64
-	// OthersStdDev is that of [Groups.Others].
+	// OthersStdDev is that of [Groups.Others], or NaN.
 	OthersStdDev float64
 	// RankError is, by level, the average error of a quantile's rank, in users, if
 	// they have up to 4 keys each and the key has many more on either side.
 	RankError [8]float64
-	// Known is, by level, about how many users of the key it takes for the
-	// quantile to be known in nine of ten releases, if they have up to 4 keys each
-	// and values are spread smoothly. At ε = 1 and δ = 1e-6, with one level: 300
-	// for the median, 15,000 for p99; with two passes 600 and 27,000.
+	// Known is, by level, about how many users of the key make the quantile known
+	// in nine of ten releases, if they have up to 4 keys each and values are
+	// spread smoothly.
 	Known [8]float64
 	// Blind is, with Values, about how many users with values in shown keys it
-	// takes to learn a range that spans a factor of ten or so: 2000 at ε = 1 and δ
-	// = 1e-6. With fewer, sums are NaN and their intervals infinite.
+	// takes to learn a range that spans a factor of ten or so. With fewer, sums
+	// are NaN and their intervals infinite.
 	Blind float64
 	// Bytes is the length of the encoding if no key is shown.
 	Bytes int

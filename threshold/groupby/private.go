@@ -21,17 +21,17 @@ const privateBuilder byte = 0xf8
 
 const privateVersion = 4
 
-// AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
-// protected by nothing, for machines as trusted as this one. Every release of it, here or where it
-// was restored, spends the budget again: k releases have the guarantee Times(k). The error wraps
+// AppendPrivateState appends all that the Builder holds. WHAT IT APPENDS IS PRIVATE DATA, protected
+// by nothing, for machines as trusted as this one. Every release of it, here or where it was
+// restored, spends the budget again: k releases have the guarantee Times(k). The error wraps
 // [ErrReleased].
 func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	return private.Append(b.secret, dst, "groupby: AppendPrivateState: the Builder", (*state[K]).appendState)
 }
 
-// RestorePrivateState replaces what the Builder holds by such a state. The error wraps
-// [ErrReleased], [ErrMismatch] for other Params or another list, or [ErrFormat]; then nothing
-// changes.
+// RestorePrivateState replaces what the Builder holds by what [Builder.AppendPrivateState] gave.
+// The error wraps [ErrReleased], [ErrMismatch] for other Params or another list, or [ErrFormat];
+// then nothing changes.
 func (b *Builder[K]) RestorePrivateState(data []byte) error {
 	return private.Restore(b.secret, data, "groupby: RestorePrivateState: the Builder", (*state[K]).readState)
 }

@@ -8,14 +8,12 @@ import (
 	"github.com/dpsketch/dpsketch/internal/quantile"
 )
 
-// Quantile returns the estimated quantile of the users' values in the key, at one of the Levels: at
-// 0.9, a value that nine in ten users do not exceed. A user with l > 4 keys counts √(4/l), one with
-// more than 1024 nothing.
+// Quantile returns the estimated quantile of the users' values in the key, at one of the Levels. A
+// user with l > 4 keys counts √(4/l), one with more than 1024 nothing.
 //
-// It is NaN if the key is not shown, or if too few users are on one side of the quantile: where no
-// more than an eighth of those who should be there may be, with a probability above 0.001 over the
-// noise (an estimate, for users of more than 4 keys). [Groups.QuantileInterval] then has the end
-// that is known. See Plan.Known.
+// It is NaN if the key is not shown, or if too few users are on one side: where no more than an
+// eighth of those who should be there may be, with a probability above 0.001 over the noise (an
+// estimate, for users of more than 4 keys). Plan.Known says how many it takes.
 func (g *Groups[K]) Quantile(key K, level float64) float64 {
 	e, i, shown := g.quantile(key, level)
 	if !shown || i < 0 || !g.known(g.read(e), i, 0) {
@@ -250,9 +248,9 @@ func (g *Groups[K]) quantile(key K, level float64) (e group[K], i int, shown boo
 	return e, slices.Index(g.params.levels(), level), shown
 }
 
-// QuantileInterval returns bounds on the quantile, as [Groups.Quantile] weighs users. They are ends
-// of cells of the axis. If too few users are on one side, the bound there is Min or Max, or
-// infinite without a range: p99 ≥ 100.
+// QuantileInterval returns bounds on the quantile, as [Groups.Quantile] weighs users. If too few
+// are on one side, or the key is not shown, the bound there is Min or Max, or infinite without a
+// range: p99 ≥ 100.
 func (g *Groups[K]) QuantileInterval(key K, level, confidence float64) (lo, hi float64) {
 	e, i, shown := g.quantile(key, level)
 	if i < 0 || !check.Confidence(confidence) {
@@ -313,8 +311,8 @@ func (g *Groups[K]) rank(w weighed, level float64, j int, alpha float64) (rank, 
 
 // RankInterval returns bounds lo ≤ 0 ≤ hi, in users, on the error of the rank of Quantile(key,
 // level). Let n be the users' weight: some number in level·n + [lo, hi] is at least the weight of
-// the cells below the quantile's cell, and at most that plus the cell's own. Infinite for a key
-// that is not shown or has too few users.
+// the cells below the quantile's cell, and at most that plus the cell's own. Infinite if the key is
+// not shown or has too few users.
 func (g *Groups[K]) RankInterval(key K, level, confidence float64) (lo, hi float64) {
 	e, i, shown := g.quantile(key, level)
 	switch {

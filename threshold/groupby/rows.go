@@ -14,11 +14,11 @@ import (
 	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
 
-// Rows are a [Builder] for events, or rows of a database, in any order. One guarantee covers all
-// rows of a user.
+// Rows are a [Builder] for rows in any order, and as private. One guarantee covers all rows of a
+// user.
 //
 // They hold the users: 8 bytes for each distinct pair of user and key, 8 more each for sums,
-// Average and quantiles (16 more with Values); for the latest rows a quarter more, or a megabyte
+// Average and quantiles (16 more with Values); a quarter more for the latest rows, or a megabyte
 // for each 8 of these bytes; and some 30 for each user and each key.
 type Rows[U, K hashing.Key] struct {
 	base[rowData[U, K]]
@@ -101,8 +101,7 @@ func newRows[U, K hashing.Key](p Params, calibrated calibration, list []K) rowDa
 
 // Add adds a row without a value: the user has the key. A repeated row counts once. A row whose
 // user is "" or an array of zeros does not count ([Groups.RowsWithoutUser]); every integer is a
-// user. After 2³² − 1 users or keys, new ones do not count, and the guarantee ends. Strings are not
-// copied.
+// user.
 func (r *Rows[U, K]) Add(user U, key K) {
 	if r.params.valued() {
 		private.Poison(r.secret, "was given a row without a value by Add, and its Params have Min and Max, Values or Levels: call AddValue")

@@ -161,9 +161,8 @@ func (g *Groups[K]) Mean(key K) float64 {
 	return g.value(at, min(max(at.sum/n, -1), 1)+g.addedBack(e)/n)
 }
 
-// Radius returns, with Values, the R to which users' values are clipped; 0 if no range was learned.
-// With z = v/scale − 1 for each value v, a user's vector of all z is clipped to ‖z‖₂ ≤ R, each |z|
-// at one t.
+// Radius returns the R to which Values are clipped. With z = v/scale − 1 for each value v, a user's
+// vector of all z is clipped to ‖z‖₂ ≤ R, each |z| at one t.
 func (g *Groups[K]) Radius() float64 {
 	if !g.valid() || !g.params.Values {
 		return math.NaN()
@@ -171,8 +170,8 @@ func (g *Groups[K]) Radius() float64 {
 	return g.radius
 }
 
-// Scale returns, with Values, the unit of the key's values: about their geometric mean, or that of
-// all keys if the key has too few users; 0 if no range was learned.
+// Scale returns the unit of the key's Values: about their geometric mean, or that of all keys if it
+// has too few users.
 func (g *Groups[K]) Scale(key K) float64 {
 	e, found := g.find(key)
 	if !found || !g.params.Values {
@@ -181,8 +180,8 @@ func (g *Groups[K]) Scale(key K) float64 {
 	return e.scale
 }
 
-// Lost returns, with Values, a rough estimate of how far clipping moved the users' values in the
-// key, in total: the key's proportional part of the loss of all keys.
+// Lost returns a rough estimate of how far clipping moved the key's Values, in total: its
+// proportional part of the loss of all keys.
 func (g *Groups[K]) Lost(key K) float64 {
 	e, found := g.find(key)
 	if !found || !g.params.Values || g.blind() {
@@ -254,9 +253,9 @@ func (g *Groups[K]) SumInterval(key K, confidence float64) (lo, hi float64) {
 	return min(lo, g.sum(e)), max(hi, g.sum(e))
 }
 
-// MeanInterval returns bounds on the mean, as [Groups.SumInterval] on the sum. For a key that is
-// not shown they are Min and Max; with Values infinite, and also if no range was learned or what
-// was clipped has no bound.
+// MeanInterval returns bounds on the mean, as [Groups.SumInterval] on the sum: Min and Max for a
+// key that is not shown; with Values infinite, and also if no range was learned or what was clipped
+// has no bound.
 func (g *Groups[K]) MeanInterval(key K, confidence float64) (lo, hi float64) {
 	if !g.counted() || !g.params.values() || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
