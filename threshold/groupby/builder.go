@@ -10,10 +10,15 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget"
 )
 
-// Builder counts the users of each key, sums their values, and counts them by cell for quantiles.
-// It holds private data, which it never prints: only [Builder.Release] and
-// [Builder.AppendPrivateState] let anything out. One goroutine at a time may use it; a call panics
-// if it sees another one at work. After Release, and on a zero Builder, adding does nothing.
+// Builder counts the users of each key, and their values. It holds private data, which it never
+// prints: only [Builder.Release] and [Builder.AppendPrivateState] let anything out. It is for one
+// goroutine at a time; a call that sees another at work panics.
+//
+// Users have values if there are Min and Max, Values or Levels. A call that does not suit the
+// Params makes the Builder give up its data; Release then returns an error that says so. After
+// Release, and on a zero Builder, adding does nothing. Strings are not copied. A key takes about
+// 100 bytes, or 190 if FullKeys is chosen in one pass. After 2³² − 1 keys (or users, of Rows) new
+// ones do not count, and the guarantee ends.
 type Builder[K hashing.Key] struct {
 	base[state[K]]
 }
@@ -30,17 +35,17 @@ type secret[S any] = private.State[S]
 
 func holding[S any](p Params, s S) base[S] { return base[S]{private.New(s), p, p.Guarantee()} }
 
-// Params returns the parameters, with all defaults filled in.
+// Params returns the Params, with defaults filled in.
 func (b *base[S]) Params() Params { return b.params }
 
-// Guarantee returns what the release promises to each user.
+// Guarantee returns what the release promises.
 func (b *base[S]) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Released reports whether the data have been released or merged into another's.
+// Released reports whether the data were released or merged away.
 func (b *base[S]) Released() bool { return private.Released(b.secret) }
 
-// New returns an empty Builder, or an error that wraps [ErrParams]. It calibrates the release, in
-// at most 50 ms, or microseconds for Params seen before. An ε above 20 protects hardly anybody.
+// New returns an empty Builder, calibrated in at most 50 ms, or microseconds for Params seen
+// before. The error wraps [ErrParams]. An ε above 20 protects hardly anybody.
 func New[K hashing.Key](p Params) (*Builder[K], error) {
 	if p.listed { // of a release by NewListed: its keys are all shown, even if nobody has them
 		return nil, bad("Params", "of listed keys", "those of keys to be found: NewListed takes a list")
@@ -63,19 +68,16 @@ func New[K hashing.Key](p Params) (*Builder[K], error) {
 // maxListed is the most keys of a list.
 const maxListed = 1 << 26
 
-// NewListed returns an empty Builder for users and a public list of keys: the countries of the
-// world, say. Every listed key is released with its count, even if nobody has it. Other keys are
-// ignored; Params.Others counts them. The list must not come from the data, or the release says who
-// is in them.
+// NewListed returns an empty Builder for a public list of keys: the countries of the world, say.
+// All are released, even if nobody has them, and all of a user's count; Params.Others counts other
+// keys. The list must not come from the data, or the release says who is in them.
 //
-// With δ > 0 the noise is normal, and the guarantee is also that of a Gaussian mechanism. With δ =
-// 0 the noise is discrete Laplace, and the release is ε-private. With C² the smaller of FullKeys
-// and the length of the list, at ε = 1 a count has a standard deviation of 1.5·C² with Laplace
-// noise, and of 4.4·C with normal noise and δ = 1e-6.
+// With δ = 0 the noise is discrete Laplace, else normal: at ε = 1 a count has a standard deviation
+// of 1.5·C², or of 4.4·C with δ = 1e-6, where C² is the smaller of FullKeys and the length of the
+// list.
 //
-// All listed keys of a user count. The error wraps [ErrParams], also for an empty list, for a list
-// of more than 2²⁶ keys, and if Passes is 2 or CountShare or KeysOnly is set. An ε above 20
-// protects hardly anybody.
+// The error wraps [ErrParams], also for no keys, more than 2²⁶, Passes 2, CountShare or KeysOnly.
+// An ε above 20 protects hardly anybody.
 func NewListed[K hashing.Key](p Params, keys ...K) (*Builder[K], error) {
 	p, keys, err := listParams(p, keys)
 	if err == nil {
@@ -103,7 +105,7 @@ func listParams[K hashing.Key](p Params, keys []K) (Params, []K, error) {
 	return p.normal(), keys, nil
 }
 
-// Grow makes room for n more keys, to save copying.
+// Grow makes room for n more keys.
 func (b *Builder[K]) Grow(n int) {
 	if s := private.Enter(b.secret); s != nil {
 		s.table.reserve(n)
@@ -111,14 +113,8 @@ func (b *Builder[K]) Grow(n int) {
 	}
 }
 
-// AddUser adds one user with all keys of that user, each counted once. Pass all keys of a user in
-// one call, to one of the Builders that are merged: a second call counts as a second user, and the
-// guarantee then protects a call, not a user.
-//
-// If a user has more than MaxKeys keys, MaxKeys of them count, drawn by secret randomness. After
-// 2³² − 1 distinct keys, new ones do not count, and the guarantee ends. A string key is not copied.
-// With Min and Max, Values or Levels use [Builder.AddUserValues]: an AddUser makes the Builder give
-// up its data, and Release returns an error that says so.
+// AddUser adds one user, without values, with all keys of that user, each counted once. A second
+// call, even to a Builder that is merged, is a second user, and the guarantee then protects a call.
 func (b *Builder[K]) AddUser(keys []K) {
 	if b.params.valued() {
 		private.Poison(b.secret, "was given a user without values by AddUser, and its Params have Min and Max, Values or Levels: call AddUserValues")
@@ -144,15 +140,8 @@ func (b *Builder[K]) add(keys []K, values []float64) {
 	}
 }
 
-// AddUserValues is [Builder.AddUser] with a value for each key. A key whose value is NaN is left
-// out. The values of a repeated key are summed, and the sum is clamped to [Min, Max] (for Values
-// see that field); with Params.Average each value is clamped, and their average counts. First each
-// value is rounded to a multiple of 2⁻⁴⁰ of the larger end of the range and clipped at 1000 times
-// that end; a sum beyond four million times that end wraps around. For quantiles one value of a
-// repeated key counts, drawn by secret randomness.
-//
-// If the Params have none of Min and Max, Values and Levels, or if keys and values differ in
-// length, the Builder gives up its data, and Release returns an error that says so.
+// AddUserValues is [Builder.AddUser] with a value for each key, in slices of one length. A repeated
+// key has several values. A key whose value is NaN is left out.
 func (b *Builder[K]) AddUserValues(keys []K, values []float64) {
 	switch {
 	case !b.params.valued():
@@ -165,13 +154,10 @@ func (b *Builder[K]) AddUserValues(keys []K, values []float64) {
 	b.add(keys, values)
 }
 
-// Merge adds the users of another Builder, which gives up its data. No noise has been added, so the
-// machine that merges must be trusted with all the data. A user in both Builders counts as two
-// users.
-//
-// The error wraps [ErrMismatch] if the Params or the listed keys differ, if the two are not for the
-// same pass after the same [Discovery], or if other is b, and [ErrReleased] if one was released. On
-// an error nothing changes.
+// Merge adds the users of another Builder, which gives up its data; a user in both counts as two.
+// The machine must be trusted with all the data. The error wraps [ErrMismatch] if Params, lists,
+// passes or Discoveries differ or other is b, and [ErrReleased] if one was released; then nothing
+// changes.
 func (b *Builder[K]) Merge(other *Builder[K]) error {
 	if other == nil {
 		other = new(Builder[K])
@@ -203,8 +189,8 @@ func merge[K hashing.Key](into, other secret[state[K]]) error {
 	})
 }
 
-// Release spends the budget and returns the private groups. The Builder gives up its data; a second
-// Release returns an error that wraps [ErrReleased], and so does one before [Builder.SecondPass].
+// Release spends the budget and returns the private groups. The Builder gives up its data. A second
+// call, or one before [Builder.SecondPass], returns an error that wraps [ErrReleased].
 func (b *Builder[K]) Release() (*Groups[K], error) {
 	begun := true
 	private.Use(b.secret, func(s *state[K], begun *bool) { *begun = s.pass != unbegun[K]() }, &begun)

@@ -432,8 +432,8 @@ var missTail = sync.OnceValue(func() float64 { return -standardNormal.Quantile(m
 
 var standardNormal, _ = noise.NewGaussian(1)
 
-// Guarantee returns what a release promises: (ε, δ) for one user. For listed keys it is also the
-// guarantee of a Gaussian mechanism, or pure ε-DP. Invalid Params promise nothing.
+// Guarantee returns (ε, δ) for one user; for listed keys it is also that of a Gaussian mechanism,
+// or pure ε-DP. Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	p = p.normal()
 	unit := budget.User(0, p.Relation)

@@ -6,20 +6,15 @@ import (
 	"github.com/dpsketch/dpsketch/internal/wire"
 )
 
-// Discovery is the first of two passes, for data that can be read twice. It finds the keys that
-// many users have. [Discovery.Release] then returns a [Builder] for the second: call
-// [Builder.SecondPass], and add all users once more. That finds further keys and counts all of
-// them.
-//
-// One guarantee covers both passes: spend it on the Discovery's Release alone. FullKeys, if it is
-// chosen, is chosen from all keys of each user. A Discovery is private, and for one goroutine at a
-// time, as a Builder is.
+// Discovery is the first of two passes, as private as a Builder. Its Release returns a [Builder]
+// that finds further keys and counts all: call [Builder.SecondPass], and add all users again.
+// FullKeys, if chosen, is chosen from all keys of each user.
 type Discovery[K hashing.Key] struct {
 	base[state[K]]
 }
 
-// NewDiscovery returns an empty Discovery, as [New] does; the error wraps [ErrParams] also where
-// Passes is 1. An ε above 20 protects hardly anybody.
+// NewDiscovery returns an empty Discovery. The error wraps [ErrParams], also for Passes 1 or
+// Values. An ε above 20 protects hardly anybody.
 func NewDiscovery[K hashing.Key](p Params) (*Discovery[K], error) {
 	if p.listed {
 		return nil, bad("Params", "of listed keys", "those of keys to be found")
@@ -41,8 +36,8 @@ func NewDiscovery[K hashing.Key](p Params) (*Discovery[K], error) {
 	return &Discovery[K]{holding(p, newState(p, calibrated, firstPass[K]{}, newIndex[K](0), 0))}, nil
 }
 
-// AddUser adds one user, as [Builder.AddUser] does, but keys alone, with Min and Max or Levels too:
-// leave out a key whose only value is NaN.
+// AddUser is as [Builder.AddUser], but always without values: leave out a key whose only value is
+// NaN.
 func (d *Discovery[K]) AddUser(keys []K) {
 	s := private.Enter(d.secret)
 	if s == nil {
@@ -53,7 +48,7 @@ func (d *Discovery[K]) AddUser(keys []K) {
 	private.Leave(d.secret)
 }
 
-// Merge adds the users of another Discovery, as [Builder.Merge] does.
+// Merge is as [Builder.Merge].
 func (d *Discovery[K]) Merge(other *Discovery[K]) error {
 	if other == nil {
 		return merge(d.secret, secret[state[K]]{})
@@ -61,11 +56,9 @@ func (d *Discovery[K]) Merge(other *Discovery[K]) error {
 	return merge(d.secret, other.secret)
 }
 
-// Release spends the budget of both passes and returns a Builder for the second, with the keys that
-// were found, whose Release costs nothing more. To split the second pass among machines, begin it
-// ([Builder.SecondPass]), copy the Builder to them before anything is added
-// ([Builder.AppendPrivateState]), and merge. A second call returns an error that wraps
-// [ErrReleased].
+// Release spends the budget of both passes and returns a Builder for the second, whose Release
+// costs nothing more. To split that pass among machines, begin it, copy the empty Builder to them
+// ([Builder.AppendPrivateState]), and merge. A second call's error wraps [ErrReleased].
 func (d *Discovery[K]) Release() (*Builder[K], error) {
 	s, err := private.Take(d.secret, "groupby: Release: the Discovery")
 	if err != nil {
@@ -84,9 +77,8 @@ func (d *Discovery[K]) Release() (*Builder[K], error) {
 	return next, nil
 }
 
-// SecondPass begins the second pass of a Builder that [Discovery.Release] returned. Before it,
-// Release returns an error, and adding a user makes the Builder give up its data. For another
-// Builder, or a second time, SecondPass does nothing.
+// SecondPass begins the second pass after [Discovery.Release]; before it, adding a user makes the
+// Builder give up its data. Otherwise it does nothing.
 func (b *Builder[K]) SecondPass() {
 	private.Use(b.secret, func(s *state[K], begun pass[K]) {
 		if s.pass == unbegun[K]() {

@@ -129,9 +129,8 @@ func (g *Groups[K]) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns the encoding.
 func (g *Groups[K]) MarshalBinary() ([]byte, error) { return g.AppendBinary(nil) }
 
-// UnmarshalBinary decodes the encoding, for the same key type or one of the same class that holds
-// all keys. For any other bytes it returns an error that wraps [ErrFormat], and leaves the receiver
-// as it was.
+// UnmarshalBinary decodes the encoding, for the same key type or one of its class that holds all
+// keys. For other bytes the error wraps [ErrFormat], and the receiver is unchanged.
 func (g *Groups[K]) UnmarshalBinary(data []byte) error {
 	r, keys := wire.NewReader("groupby", data), wire.KeysOf[K]()
 	r.Header(wire.KindGroups, version)
@@ -265,10 +264,9 @@ type quantileView struct {
 	HighRank wire.Number `json:"highRank"`
 }
 
-// MarshalJSON returns the guarantee and the keys with their estimates and intervals at .95, also of
-// sums and means, and Others and RowsWithoutUser if released. A key that is not UTF-8, or that
-// begins with \x, is \x and its bytes in hexadecimal digits. The member data is the binary
-// encoding.
+// MarshalJSON returns the guarantee and the keys with estimates and intervals at .95, of sums and
+// means too, and Others and RowsWithoutUser if released. A key that is not UTF-8, or begins with
+// \x, is \x and its bytes in hexadecimal. The member data is the binary encoding.
 func (g Groups[K]) MarshalJSON() ([]byte, error) {
 	rows := []keyView{}
 	for key, count := range g.All() {
@@ -305,5 +303,5 @@ func (g Groups[K]) MarshalJSON() ([]byte, error) {
 	return wire.MarshalJSON(&g, shown)
 }
 
-// UnmarshalJSON decodes the member data, as UnmarshalBinary does.
+// UnmarshalJSON decodes the member data, as UnmarshalBinary.
 func (g *Groups[K]) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, g) }

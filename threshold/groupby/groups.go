@@ -15,12 +15,12 @@ import (
 	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
 
-// Groups is the release: keys with their numbers of users, and whatever else the Params asked for.
-// It is public, immutable, and safe for concurrent readers. Reading it costs no budget.
+// Groups is the release: keys with their numbers of users, and what else the Params asked for. It
+// is public, immutable, and safe for concurrent readers.
 //
-// NaN stands for what is unknown: counts with KeysOnly; sums and means if the Params have neither
-// Min and Max nor Values; Sum, Mean and Lost also where the key is not shown or no range was
-// learned; and bounds for a confidence outside [0, 1).
+// NaN are counts with KeysOnly, what the Params did not ask for (a level too), bounds for a
+// confidence outside [0, 1), and Sum, Mean, Lost and Scale of a key that is not shown. Where Values
+// learned no range, Sum, Mean and Lost are NaN, and Radius and Scale 0.
 type Groups[K hashing.Key] struct {
 	params            Params
 	chosen            choice
@@ -41,10 +41,10 @@ func (g *Groups[K]) valid() bool { return g != nil && g.params.most > 0 }
 // counted reports whether there are counts.
 func (g *Groups[K]) counted() bool { return g.valid() && !g.params.KeysOnly }
 
-// Params returns the parameters of the release, with all defaults filled in.
+// Params returns the Params, with defaults filled in.
 func (g *Groups[K]) Params() Params { return g.params }
 
-// Guarantee returns the guarantee of the release.
+// Guarantee returns what the release promises.
 func (g *Groups[K]) Guarantee() budget.Guarantee {
 	if !g.valid() {
 		return budget.Guarantee{}
@@ -73,7 +73,7 @@ func (g *Groups[K]) Has(key K) bool {
 	return found
 }
 
-// String says what was released under which guarantee.
+// String says what was released.
 func (g *Groups[K]) String() string {
 	if !g.valid() {
 		return "groupby.Groups (not released)"
@@ -138,9 +138,9 @@ func (g *Groups[K]) count(e group[K]) float64 {
 	return x
 }
 
-// Estimate returns the estimated number of users of the key, or 0 if the key is not shown. It may
-// be negative. Its noise has the standard deviation Plan.StdDev; for a key that is shown with
-// probability ½ or more, the mean of the noise is at most a tenth of that.
+// Estimate returns the estimated number of users of the key, perhaps negative, or 0 if it is not
+// shown. Its noise has the standard deviation Plan.StdDev and, for a key shown with probability ½
+// or more, a mean of at most a tenth of that.
 func (g *Groups[K]) Estimate(key K) float64 {
 	e, found := g.find(key)
 	if !found && g.counted() {
@@ -149,10 +149,9 @@ func (g *Groups[K]) Estimate(key K) float64 {
 	return g.count(e)
 }
 
-// Interval returns bounds that hold the true number of users of the key with at least the given
-// confidence, over the noise, for any one key fixed before the release. hi includes the shortfall,
-// one noisy number for all keys, so upper ends fail together. For a key that is not shown the
-// bounds are 0 and +Inf.
+// Interval returns bounds on the number of users of the key. hi includes the [Groups.Shortfall],
+// one noisy number for all keys, so upper ends fail together. For a key that is not shown: 0 and
+// +Inf.
 func (g *Groups[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	if !g.counted() || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -174,11 +173,10 @@ func (g *Groups[K]) Interval(key K, confidence float64) (lo, hi float64) {
 	return max(min(lo, x), least), max(hi, x, least)
 }
 
-// Shortfall returns bounds, with the given confidence, on how many users clipping may have left out
-// of a count: Σ(1 − √(m/l)) over all users with l > m keys, where m = [Groups.FullKeys] and a user
-// with more than MaxKeys keys adds 1. 0 and 0 for a list no longer than FullKeys. With two passes,
-// l is the number of shown keys of a user (of all keys, after a [Discovery]), and MaxKeys does not
-// matter.
+// Shortfall returns bounds on how many users clipping may have left out of a count: Σ(1 − √(m/l)),
+// or 1 − m/l without δ, over all users with l > m = [Groups.FullKeys] keys; a user with more than
+// MaxKeys keys adds 1. With two passes, l is a user's number of shown keys (of all keys, after a
+// [Discovery]), and MaxKeys does not matter. 0 and 0 for a list no longer than FullKeys.
 func (g *Groups[K]) Shortfall(confidence float64) (lo, hi float64) {
 	if !g.counted() || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -223,7 +221,7 @@ func (g *Groups[K]) tail(alpha float64) func(sds ...float64) float64 {
 	}
 }
 
-// All yields the keys that are shown, sorted, with their estimated number of users.
+// All yields the shown keys, sorted, with their estimates.
 func (g *Groups[K]) All() iter.Seq2[K, float64] {
 	return func(yield func(K, float64) bool) {
 		for _, e := range g.groups {
@@ -234,8 +232,8 @@ func (g *Groups[K]) All() iter.Seq2[K, float64] {
 	}
 }
 
-// Top yields the n keys with the largest counts, the largest first; equal counts, and all keys with
-// KeysOnly, are sorted by key.
+// Top yields the n keys with the largest counts, the largest first; ties, and all with KeysOnly, by
+// key.
 func (g *Groups[K]) Top(n int) iter.Seq2[K, float64] {
 	return func(yield func(K, float64) bool) {
 		sorted := slices.Clone(g.groups)
@@ -249,8 +247,7 @@ func (g *Groups[K]) Top(n int) iter.Seq2[K, float64] {
 }
 
 // Others returns the estimated number of pairs of a user and a key that is not shown. A user with l
-// > 32 keys counts 32/l in each pair; with two passes in memory, or with a list, a user counts at
-// most 32 in total. NaN without Params.Others.
+// > 32 keys counts 32/l in each; with two passes in memory, or a list, at most 32 in total.
 func (g *Groups[K]) Others() float64 {
 	if !g.valid() || !g.params.Others {
 		return math.NaN()
@@ -258,11 +255,9 @@ func (g *Groups[K]) Others() float64 {
 	return float64(g.others) / unit
 }
 
-// RowsWithoutUser returns bounds, with the given confidence, on how many rows were left out because
-// their user was "" or an array of zeros. A large number says that counts and sums are too small.
-// Each of these rows is protected as a user is, and eight of one person still are together, as the
-// noise is eight times what one takes. NaN without such users, which is for integers and for
-// Builders, under Replace, and for a confidence outside [0, 1).
+// RowsWithoutUser returns bounds on how many rows were left out as their user was "" or an array of
+// zeros. If many, counts and sums are too small. Each is protected as a user is, and so are eight
+// of one person together. NaN for integer users, Builders and under Replace.
 func (g *Groups[K]) RowsWithoutUser(confidence float64) (lo, hi float64) {
 	if !g.valid() || !g.named || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()

@@ -27,74 +27,74 @@ const (
 	maxCells  = 1 << 30 // of the axis of quantiles
 )
 
-// MaxKeys is the largest number of keys of one user that count, except with [NewListed].
+// MaxKeys is how many keys of one user count at most, drawn at random, except with [NewListed].
+// With two passes it limits finding keys: all shown ones count.
 const MaxKeys = 1000
 
 // Params are the public numbers of a release, comparable.
 type Params struct {
-	// Epsilon is ε of the whole release, in [2⁻¹⁰, 64].
+	// Epsilon is the release's ε, in [2⁻¹⁰, 64].
 	Epsilon float64
-	// Delta is δ of the whole release, in [1e-100, 0.01], or 0 with [NewListed].
+	// Delta is the release's δ, in [1e-100, 0.01], or 0 with [NewListed].
 	Delta float64
-	// Min and Max are the range of a user's value in a key: |Min|, |Max| and Max −
-	// Min are at most 2²⁰⁰, and Max − Min is at least 2⁻²⁰⁰. Both 0: no sums and
-	// no means, except with Values.
+	// Min and Max clamp a user's value in a key, the sum of the user's values
+	// there. |Min|, |Max| and Max − Min are at most 2²⁰⁰, Max − Min at least
+	// 2⁻²⁰⁰; both 0: no sums and means. First each value is rounded to a multiple
+	// of 2⁻⁴⁰ of the larger end and clipped at 1000 times it; a sum beyond four
+	// million times it wraps around.
 	Min, Max float64
-	// Values asks for sums and means of values whose range nobody knows: it is
-	// learned, for each key, within the sums' budget. Values may have either sign;
-	// they are rounded to multiples of 2⁻³⁰ and clipped at ±2⁵⁶. A user's sum in a
-	// key is exact up to a million rows; that of more may wrap around. For
-	// [NewRows], and [New] with Passes 2; not with Min and Max, Levels, Replace or
-	// KeysOnly.
+	// Values asks for sums and means without Min and Max: a range is learned for
+	// each key, within the sums' budget, from many users (Plan.Blind). Values of
+	// either sign are rounded to multiples of 2⁻³⁰ and clipped at ±2⁵⁶; a user's
+	// sum of over a million rows in a key may wrap around. For [NewRows], and
+	// [New] with Passes 2; not with Levels, Replace or KeysOnly.
 	Values bool
-	// TailIndex, in [1.01, 64], is the index of the Pareto tail that intervals of
-	// sums and means assume with Values: see [Groups.SumInterval]. 0 is 1.5.
+	// TailIndex, in [1.01, 64], is the Pareto index that [Groups.SumInterval]
+	// assumes with Values. 0 means 1.5.
 	TailIndex float64
-	// Average says that a user's value in a key is the average of the values of
-	// his rows, so that Min and Max are those of one row; else it is their sum.
-	// With Min and Max or Values.
+	// Average makes a user's value in a key the average there, of values each
+	// clamped to [Min, Max]. With Min and Max or Values.
 	Average bool
-	// Levels are the levels of the quantiles of the users' values in each shown
-	// key, ascending in [2⁻²⁰, 1 − 2⁻²⁰], then 0: {.5, .9, .99}. They need no Min
-	// and Max, but values far from 0, such as dates, do. Not with KeysOnly or
-	// Replace.
+	// Levels are those of quantiles in each shown key, ascending in [2⁻²⁰, 1 −
+	// 2⁻²⁰], then 0: {.5, .9, .99}. Of a user's values in a key one counts, drawn
+	// at random. Values far from 0, such as dates, need Min and Max. Not with
+	// KeysOnly or Replace.
 	Levels [8]float64
-	// Resolution is the least difference that matters to quantiles: they are Min,
-	// Min + Resolution, and so on. It needs Min and Max. 0 means .2 to .4 % of the
-	// value's distance from 0, or from the end of the range that is nearest to 0,
-	// for distances above a billionth of the range, or without one from 2⁻³² to
-	// 2⁶⁴.
+	// Resolution is the step of quantiles from Min on; it needs Min and Max. 0
+	// means .2 to .4 % of the value's distance from 0, or from the end of the
+	// range nearest to 0, for distances above a billionth of the range, or without
+	// one from 2⁻³² to 2⁶⁴.
 	Resolution float64
-	// QuantileShare is the fraction of the budget, in [1/64, 63/64], for
-	// quantiles. 0 means ⅓ where there are Levels.
+	// QuantileShare is the part of the budget for quantiles, in [1/64, 63/64]. 0
+	// means ⅓ with Levels.
 	QuantileShare float64
-	// Relation says whether neighbours differ in a user who is added or removed
-	// ([budget.AddRemove], also 0) or replaced ([budget.Replace]).
+	// Relation is [budget.AddRemove], also 0, or [budget.Replace], of a user.
 	Relation budget.Relation
-	// Passes is 1 or 2. 0 means 2 for [NewRows], [NewDiscovery], Values, and
-	// AutoFullKeys with Min and Max, else 1. With 2 a Builder of New holds each
-	// user in memory: 8 bytes, and 4 for each key (12 with Min and Max, 20 with
-	// Values).
+	// Passes is 1 or 2. With 2 the first finds keys, with an eighth of the keys'
+	// budget; in the second users give their weight to their other keys. More are
+	// found, but counts have 1.8 times the noise. A Builder of New then holds each
+	// user: 8 bytes, and 4 for each key (12 with Min and Max, 20 with Values). 0
+	// means 2 for [NewRows], [NewDiscovery], Values, and AutoFullKeys with Min and
+	// Max, else 1.
 	Passes int
-	// CountShare is the fraction of the budget, in [1/64, 63/64], that pays only
-	// for counts (and sums). The rest pays for the list of keys; with one pass it
-	// helps the counts as well. At most ½ under Replace. 0 means ⅓, or ½ for sums
-	// without quantiles.
+	// CountShare is the part of the budget for counts and sums alone, in [1/64,
+	// 63/64]; the rest is for keys. At most ½ under Replace. 0 means ⅓, or ½ for
+	// sums without quantiles.
 	CountShare float64
-	// FullKeys is C², in [1, 4096]: a user with l keys counts 1 in each if l ≤ C²,
-	// else √(C²/l). Noise of counts, and of sums between Min and Max, grows as C.
-	// [AutoFullKeys] chooses C² from the users' numbers of keys, for at most a
-	// quarter of the counts' budget; not without δ, and in one pass with Min and
-	// Max only for [NewRows]. 0 means AutoFullKeys for [NewRows] and with two
-	// passes, else 36.
+	// FullKeys is C², in [1, 4096]: a user with l > C² keys (with two passes in
+	// memory, shown keys) counts √(C²/l) in each, or C²/l without δ. Noise of
+	// counts, and of sums between Min and Max, grows as C. [AutoFullKeys] chooses
+	// C² from the users' numbers of keys, for at most a quarter of the counts'
+	// budget; not without δ, and in one pass with Min and Max only for [NewRows].
+	// 0 means AutoFullKeys for [NewRows] and with two passes, else 36.
 	FullKeys int
-	// Releases is how many equal releases of the same users, one a day say, share
-	// Epsilon and Delta, in [1, 65536]; 0 means 1. 30 have 5.6 times the noise of
-	// one. Guarantee, Plan and intervals are those of one release. Questions may
-	// depend on earlier releases, the Params may not.
+	// Releases is how many equal releases of the same users share Epsilon and
+	// Delta, in [1, 65536]; 0 means 1. 30 have 5.6 times the noise of one.
+	// Guarantee, Plan and intervals are those of one. Questions may depend on
+	// earlier releases, the Params may not.
 	Releases int
-	// KeysOnly spends the whole budget on the list of keys: there are no counts.
-	// CountShare, FullKeys, Min and Max must be 0.
+	// KeysOnly spends the whole budget on keys, without counts. CountShare,
+	// FullKeys, Min and Max must be 0.
 	KeysOnly bool
 	// Others spends a fiftieth of the budget on [Groups.Others].
 	Others bool
@@ -231,7 +231,7 @@ func (p Params) badLevels() bool {
 	return false
 }
 
-// Sentinel errors, shared by all packages of the library; match them with errors.Is.
+// Errors that all packages of the library share; match them with errors.Is.
 var (
 	ErrParams   = check.ErrParams
 	ErrMismatch = check.ErrMismatch

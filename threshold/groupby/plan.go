@@ -10,38 +10,34 @@ import (
 // Plan is what a release will be, before any data is seen.
 type Plan struct {
 	Params Params // filled in
-	// StdDev is the standard deviation of the noise of a count, in users; NaN with
-	// KeysOnly. With AutoFullKeys it is that of the largest number that may be
-	// chosen.
+	// StdDev is that of a count's noise, in users; with AutoFullKeys for the
+	// largest that may be chosen. NaN with KeysOnly.
 	StdDev float64
-	// OneKeyStdDev is StdDev with FullKeys 1, for users of one key each, or with
-	// AutoFullKeys once it has chosen 1.
+	// OneKeyStdDev is StdDev with FullKeys 1, given or chosen.
 	OneKeyStdDev float64
-	// Threshold is the total weight at which a key is shown with probability ½: a
-	// key whose users have l keys each reaches it at Threshold·√l users. With two
-	// passes it is the second pass's, and l counts the user's keys that the first
-	// pass did not find. −Inf if keys are listed.
+	// Threshold is the weight at which a key is shown with probability ½: that of
+	// Threshold·√l users with l keys each, with two passes l that the first did
+	// not find. −Inf if keys are listed.
 	Threshold float64
-	// OthersStdDev is the standard deviation of [Groups.Others]; NaN without it.
+	// OthersStdDev is that of [Groups.Others], or NaN.
 	OthersStdDev float64
-	// RankError is, for each of the Levels, the average error of a quantile's
-	// rank, in users, if users have up to 4 keys each and the key has many more
-	// users than that on either side.
+	// RankError is, by level, the average error of a quantile's rank, in users, if
+	// they have up to 4 keys each and the key has many more on either side.
 	RankError [8]float64
-	// Known is, for each of the Levels, about how many users of the key it takes
-	// for the quantile to be known in nine of ten releases, if users have up to 4
-	// keys each and values are spread smoothly.
+	// Known is, by level, about how many users of the key make the quantile known
+	// in nine of ten releases, if they have up to 4 keys each and values are
+	// spread smoothly.
 	Known [8]float64
-	// Blind is, with Values, about how many users with values in shown keys are
-	// needed to learn a range that spans a factor of ten or so: 2000 at ε = 1 and
-	// δ = 1e-6. With fewer, sums are NaN and their intervals infinite.
+	// Blind is, with Values, about how many users with values in shown keys it
+	// takes to learn a range that spans a factor of ten or so. With fewer, sums
+	// are NaN and their intervals infinite.
 	Blind float64
 	// Bytes is the length of the encoding if no key is shown.
 	Bytes int
 }
 
-// Plan returns what a release by [New] will be. For [NewRows], whose defaults differ, call
-// [Rows.Params]().Plan(). Plan calibrates, as New does. The error wraps [ErrParams].
+// Plan returns what a release by [New] will be, calibrated as New does. For [NewRows], whose
+// defaults differ, call [Rows.Params]().Plan(). The error wraps [ErrParams].
 func (p Params) Plan() (Plan, error) {
 	p = p.normal()
 	c, err := p.calibrate()

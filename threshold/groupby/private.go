@@ -21,29 +21,27 @@ const privateBuilder byte = 0xf8
 
 const privateVersion = 4
 
-// AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA,
-// protected by nothing: the sums of all keys without noise or, with Passes 2, the keys of each
-// user. It is for machines that are as trusted as this one.
-//
-// Every release of the state, here or where it was restored, spends the budget again: k releases
-// have the guarantee Times(k). The error wraps [ErrReleased].
+// AppendPrivateState appends all that the Builder holds. WHAT IT APPENDS IS PRIVATE DATA, protected
+// by nothing, for machines as trusted as this one. Every release of it, here or where it was
+// restored, spends the budget again: k releases have the guarantee Times(k). The error wraps
+// [ErrReleased].
 func (b *Builder[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	return private.Append(b.secret, dst, "groupby: AppendPrivateState: the Builder", (*state[K]).appendState)
 }
 
-// RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState]
-// gave, of a second pass too. The error wraps [ErrReleased], [ErrMismatch] if that Builder had
-// other Params or another list, or [ErrFormat]; the Builder is then unchanged.
+// RestorePrivateState replaces what the Builder holds by what [Builder.AppendPrivateState] gave.
+// The error wraps [ErrReleased], [ErrMismatch] for other Params or another list, or [ErrFormat];
+// then nothing changes.
 func (b *Builder[K]) RestorePrivateState(data []byte) error {
 	return private.Restore(b.secret, data, "groupby: RestorePrivateState: the Builder", (*state[K]).readState)
 }
 
-// AppendPrivateState is [Builder.AppendPrivateState]: WHAT IT APPENDS IS PRIVATE DATA.
+// AppendPrivateState is as [Builder.AppendPrivateState]: PRIVATE DATA.
 func (d *Discovery[K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	return private.Append(d.secret, dst, "groupby: AppendPrivateState: the Discovery", (*state[K]).appendState)
 }
 
-// RestorePrivateState is [Builder.RestorePrivateState], for a state of a Discovery.
+// RestorePrivateState is as [Builder.RestorePrivateState].
 func (d *Discovery[K]) RestorePrivateState(data []byte) error {
 	return private.Restore(d.secret, data, "groupby: RestorePrivateState: the Discovery", (*state[K]).readState)
 }
@@ -274,13 +272,12 @@ func (s *state[K]) readUsers(r *wire.Reader, w pass[K], n int) (u retainedUsers)
 // privateRows is the kind of the private state of Rows.
 const privateRows byte = 0xf9
 
-// AppendPrivateState is [Builder.AppendPrivateState]: WHAT IT APPENDS IS PRIVATE DATA, the users
-// with their keys.
+// AppendPrivateState is as [Builder.AppendPrivateState]: PRIVATE DATA, users with their keys.
 func (r *Rows[U, K]) AppendPrivateState(dst []byte) ([]byte, error) {
 	return private.Append(r.secret, dst, "groupby: AppendPrivateState: the Rows value", (*rowData[U, K]).appendState)
 }
 
-// RestorePrivateState is [Builder.RestorePrivateState], for a state of Rows.
+// RestorePrivateState is as [Builder.RestorePrivateState].
 func (r *Rows[U, K]) RestorePrivateState(data []byte) error {
 	return private.Restore(r.secret, data, "groupby: RestorePrivateState: the Rows value", (*rowData[U, K]).readState)
 }

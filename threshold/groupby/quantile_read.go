@@ -8,19 +8,12 @@ import (
 	"github.com/dpsketch/dpsketch/internal/quantile"
 )
 
-// Quantile returns the estimated quantile of the users' values in the key, at one of the Levels: at
-// 0.9, a value that nine in ten users do not exceed. If a user has several values in the key, one
-// of them counts, drawn by secret randomness (sums and means add them). A user with l > 4 keys
-// counts √(4/l), and a user with more than 1024 keys does not count. See Params.Resolution for how
-// exact the value is.
+// Quantile returns the estimated quantile of the users' values in the key, at one of the Levels. A
+// user with l > 4 keys counts √(4/l), one with more than 1024 nothing.
 //
-// It is NaN if the key is not shown, if the level was not released, or if too few users are on one
-// side of the quantile: where no more than an eighth of the users that should be there may be, with
-// a probability above 0.001. [Groups.QuantileInterval] then has the end that is known, and
-// Plan.Known says how many users it takes: at ε = 1 and δ = 1e-6, with one level, 300 for the
-// median, 3000 for p95, and 15,000 for p99; with two passes 600, 4000 and 27,000. The probability
-// is over the noise, for all values of users with up to 4 keys; for others it is an estimate. Of
-// several levels those that a key has too few users for are not drawn, which leaves more to others.
+// It is NaN if the key is not shown, or if too few users are on one side: where no more than an
+// eighth of those who should be there may be, with a probability above 0.001 over the noise (an
+// estimate, for users of more than 4 keys). Plan.Known says how many it takes.
 func (g *Groups[K]) Quantile(key K, level float64) float64 {
 	e, i, shown := g.quantile(key, level)
 	if !shown || i < 0 || !g.known(g.read(e), i, 0) {
@@ -255,16 +248,9 @@ func (g *Groups[K]) quantile(key K, level float64) (e group[K], i int, shown boo
 	return e, slices.Index(g.params.levels(), level), shown
 }
 
-// QuantileInterval returns bounds that hold a quantile of the users' values in the key, as
-// [Groups.Quantile] weighs them, with at least the given confidence in [0, 1), over the noise, for
-// any one key fixed before the release. They are ends of cells of the axis. If too few users are on
-// one side, the bound on that side is Min or Max, or infinite without a range: p99 ≥ 100. NaN for a
-// level that was not released.
-//
-// The release has cuts on either side of each quantile, and the weights between them with noise of
-// their own. From either end, the search passes cut after cut while the noisy weight outside a cut
-// shows that the quantile is further inside. The first cut that could be passed wrongly is fixed
-// before that noise, so only one test may err.
+// QuantileInterval returns bounds on the quantile, as [Groups.Quantile] weighs users. If too few
+// are on one side, or the key is not shown, the bound there is Min or Max, or infinite without a
+// range: p99 ≥ 100.
 func (g *Groups[K]) QuantileInterval(key K, level, confidence float64) (lo, hi float64) {
 	e, i, shown := g.quantile(key, level)
 	if i < 0 || !check.Confidence(confidence) {
@@ -324,10 +310,9 @@ func (g *Groups[K]) rank(w weighed, level float64, j int, alpha float64) (rank, 
 }
 
 // RankInterval returns bounds lo ≤ 0 ≤ hi, in users, on the error of the rank of Quantile(key,
-// level), with the given confidence in [0, 1). Let n be the users' weight: some number in level·n +
-// [lo, hi] is at least the weight of the cells below the quantile's cell, and at most that weight
-// plus the cell's own. Infinite for a key that is not shown or has too few users, NaN for a level
-// that was not released.
+// level). Let n be the users' weight: some number in level·n + [lo, hi] is at least the weight of
+// the cells below the quantile's cell, and at most that plus the cell's own. Infinite if the key is
+// not shown or has too few users.
 func (g *Groups[K]) RankInterval(key K, level, confidence float64) (lo, hi float64) {
 	e, i, shown := g.quantile(key, level)
 	switch {

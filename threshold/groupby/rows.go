@@ -14,14 +14,12 @@ import (
 	"github.com/dpsketch/dpsketch/threshold/groupby/internal/ranges"
 )
 
-// Rows are a Builder for data that do not come user by user: events, or rows of a database in any
-// order. They hold the users, so they find keys in two passes, unless Params.Passes is 1. One
-// guarantee covers all rows of a user. Rows are private, and for one goroutine at a time, as a
-// [Builder] is.
+// Rows are a [Builder] for rows in any order, and as private. One guarantee covers all rows of a
+// user.
 //
-// They take 8 bytes for each distinct pair of user and key, 8 more each for sums, Average and
-// quantiles (16 more with Values); for the latest rows a quarter more, or a megabyte for each
-// 8 of these bytes; and some 30 for each user and each key.
+// They hold the users: 8 bytes for each distinct pair of user and key, 8 more each for sums,
+// Average and quantiles (16 more with Values); a quarter more for the latest rows, or a megabyte
+// for each 8 of these bytes; and some 30 for each user and each key.
 type Rows[U, K hashing.Key] struct {
 	base[rowData[U, K]]
 }
@@ -48,7 +46,7 @@ type rowData[U, K hashing.Key] struct {
 	latestNumbers []int64
 }
 
-// NewRows returns empty Rows, as [New] does. An ε above 20 protects hardly anybody.
+// NewRows is [New] for Rows. An ε above 20 protects hardly anybody.
 func NewRows[U, K hashing.Key](p Params) (*Rows[U, K], error) {
 	if p.listed {
 		return nil, bad("Params", "of listed keys", "those of keys to be found: NewListedRows takes a list")
@@ -67,9 +65,8 @@ func NewRows[U, K hashing.Key](p Params) (*Rows[U, K], error) {
 	return &Rows[U, K]{holding(p, newRows[U, K](p, calibrated, nil))}, nil
 }
 
-// NewListedRows is [NewListed] for rows in any order. Rows hold the users, so with δ > 0 FullKeys
-// is chosen where it is 0, with Min and Max too. With δ = 0 it is 36. The error wraps [ErrParams],
-// for what NewListed refuses. An ε above 20 protects hardly anybody.
+// NewListedRows is [NewListed] for rows, with its errors. FullKeys 0 means AutoFullKeys if δ > 0,
+// with Min and Max too, else 36. An ε above 20 protects hardly anybody.
 func NewListedRows[U, K hashing.Key](p Params, keys ...K) (*Rows[U, K], error) {
 	if p.FullKeys == 0 && !p.pure() {
 		p.FullKeys = AutoFullKeys
@@ -102,12 +99,9 @@ func newRows[U, K hashing.Key](p Params, calibrated calibration, list []K) rowDa
 	return r
 }
 
-// Add adds a row: the user has the key. A repeated row counts once. A row whose user is "" or an
-// array of zeros does not count: [Groups.RowsWithoutUser] says how many there were. Every integer
-// is a user, so leave out rows without a user. If a user has more than [MaxKeys] keys, MaxKeys of
-// them count, drawn in Release. After 2³² − 1 users or keys, new ones do not count, and the
-// guarantee ends. Strings are not copied. With Min and Max, Values or Levels use [Rows.AddValue],
-// as with [Builder.AddUser].
+// Add adds a row without a value: the user has the key. A repeated row counts once. A row whose
+// user is "" or an array of zeros does not count ([Groups.RowsWithoutUser]); every integer is a
+// user.
 func (r *Rows[U, K]) Add(user U, key K) {
 	if r.params.valued() {
 		private.Poison(r.secret, "was given a row without a value by Add, and its Params have Min and Max, Values or Levels: call AddValue")
@@ -119,9 +113,7 @@ func (r *Rows[U, K]) Add(user U, key K) {
 	}
 }
 
-// AddValue adds a row of a user with a value for the key. If it is NaN, the row does not count, nor
-// its user or key. Values of a user in a key are joined as in [Builder.AddUserValues], and refused
-// as there.
+// AddValue is [Rows.Add] with a value. If that is NaN, the row does not count, nor its user or key.
 func (r *Rows[U, K]) AddValue(user U, key K, value float64) {
 	if !r.params.valued() {
 		private.Poison(r.secret, "was given values by AddValue, and its Params have no Min and Max, no Values and no Levels")
@@ -187,8 +179,7 @@ func (s *rowData[U, K]) flush() {
 	s.latest, s.latestNumbers = 0, s.latestNumbers[:0]
 }
 
-// Merge adds the rows of other Rows, as [Builder.Merge] does with its errors, but a user may be in
-// both: the rows are united.
+// Merge is as [Builder.Merge], but a user may be in both: the rows are united.
 func (r *Rows[U, K]) Merge(other *Rows[U, K]) error {
 	if other == nil {
 		other = new(Rows[U, K])
@@ -209,7 +200,7 @@ func (r *Rows[U, K]) Merge(other *Rows[U, K]) error {
 	})
 }
 
-// Release spends the budget and returns the private groups, as [Builder.Release] does.
+// Release is as [Builder.Release].
 func (r *Rows[U, K]) Release() (*Groups[K], error) {
 	s, err := private.Take(r.secret, "groupby: Release: the Rows value")
 	if err != nil {

@@ -118,8 +118,8 @@ func (g *Groups[K]) value(at affine, z float64) float64 {
 func (g *Groups[K]) blind() bool { return g.params.Values && g.radius == 0 }
 
 // Sum returns the estimated sum of the users' values in the key, each clamped to [Min, Max] or,
-// with Values, as clipped (see [Groups.Radius]) with a third of [Groups.Lost] added back where that
-// is more than noise.
+// with Values, clipped ([Groups.Radius]), with a third of [Groups.Lost] added back where that is
+// more than noise.
 func (g *Groups[K]) Sum(key K) float64 {
 	e, found := g.find(key)
 	if !found {
@@ -148,8 +148,7 @@ func (g *Groups[K]) addedBack(e group[K]) float64 {
 	return g.lost / 3 / g.radius * max(g.count(e), 1) / g.all
 }
 
-// Mean returns the estimated mean of the users' values in the key, each clamped to [Min, Max] or,
-// with Values, what [Groups.Sum] has of a user. It is NaN also if the count is not above 0.
+// Mean returns the estimated mean of what [Groups.Sum] sums; NaN also if the count is not above 0.
 func (g *Groups[K]) Mean(key K) float64 {
 	e, found := g.find(key)
 	if !found || !g.params.values() || g.blind() {
@@ -162,10 +161,8 @@ func (g *Groups[K]) Mean(key K) float64 {
 	return g.value(at, min(max(at.sum/n, -1), 1)+g.addedBack(e)/n)
 }
 
-// Radius returns, with Params.Values, the R to which users' values are clipped: 0 where no range
-// was learned, NaN without Values. A value v in a key of scale a gives z = v/a − 1. A user's vector
-// of all z is clipped to ‖z‖₂ ≤ R, each |z| at one t: no value outside a(1 − R) to a(1 + R) counts
-// unclipped.
+// Radius returns the R to which Values are clipped. With z = v/scale − 1 for each value v, a user's
+// vector of all z is clipped to ‖z‖₂ ≤ R, each |z| at one t.
 func (g *Groups[K]) Radius() float64 {
 	if !g.valid() || !g.params.Values {
 		return math.NaN()
@@ -173,9 +170,8 @@ func (g *Groups[K]) Radius() float64 {
 	return g.radius
 }
 
-// Scale returns, with Params.Values, the unit in which values of the key are measured: about their
-// geometric mean, or that of all keys if the key has too few users. It is 0 if no range was
-// learned, and NaN without Values or if the key is not shown.
+// Scale returns the unit of the key's Values: about their geometric mean, or that of all keys if it
+// has too few users.
 func (g *Groups[K]) Scale(key K) float64 {
 	e, found := g.find(key)
 	if !found || !g.params.Values {
@@ -184,9 +180,8 @@ func (g *Groups[K]) Scale(key K) float64 {
 	return e.scale
 }
 
-// Lost returns, with Params.Values, a rough estimate of what clipping took from the key: the sum,
-// over its users, of how far their values were moved. Only the loss of all keys together is
-// released; Lost assumes that the key has its proportional part.
+// Lost returns a rough estimate of how far clipping moved the key's Values, in total: its
+// proportional part of the loss of all keys.
 func (g *Groups[K]) Lost(key K) float64 {
 	e, found := g.find(key)
 	if !found || !g.params.Values || g.blind() {
@@ -220,17 +215,14 @@ func (g *Groups[K]) clippedOf(e group[K]) ranges.Bound {
 	return ranges.Bound{Mean: part * g.mostLost.Mean, StdDev: part * g.mostLost.StdDev}
 }
 
-// SumInterval returns bounds that hold the true sum of the users' values in the key, as
-// [Groups.Interval] does. With Min and Max it is the sum of clamped values.
+// SumInterval returns bounds on the true sum of the users' values in the key: with Min and Max of
+// clamped values; with Values of all as they are, if two things hold that no release can see.
+// Beyond the largest sizes that can be seen, users become fewer at least like a Pareto tail of
+// index TailIndex, where a user's size is ‖v/scale − 1‖₂ over all keys; and of all that was clipped
+// the key has at most twice its part of the users.
 //
-// With Values it is the sum of all values as they are, if two things hold that no release can see.
-// Let the size of a user be ‖v/scale − 1‖₂ over the user's keys. Beyond the largest sizes that can
-// be seen, users become fewer at least like a Pareto tail of index Params.TailIndex; and of all
-// that was clipped the key has at most twice its part of the users. Where the sizes that can be
-// seen thin out too slowly, both ends are infinite.
-//
-// If the key is not shown, or no range was learned, a bound is infinite on each side where values
-// may lie.
+// Where the sizes thin out too slowly, both ends are infinite. If the key is not shown, or no range
+// was learned, an end is infinite where values may lie.
 func (g *Groups[K]) SumInterval(key K, confidence float64) (lo, hi float64) {
 	if !g.counted() || !g.params.values() || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -261,9 +253,9 @@ func (g *Groups[K]) SumInterval(key K, confidence float64) (lo, hi float64) {
 	return min(lo, g.sum(e)), max(hi, g.sum(e))
 }
 
-// MeanInterval returns bounds that hold the true mean of the users' values in the key, as
-// [Groups.SumInterval] does for sums. For a key that is not shown they are Min and Max. With Values
-// they are then infinite, and also if no range was learned or what was clipped has no bound.
+// MeanInterval returns bounds on the mean, as [Groups.SumInterval] on the sum: Min and Max for a
+// key that is not shown; with Values infinite, and also if no range was learned or what was clipped
+// has no bound.
 func (g *Groups[K]) MeanInterval(key K, confidence float64) (lo, hi float64) {
 	if !g.counted() || !g.params.values() || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
