@@ -171,8 +171,8 @@ func (b *Builder) Merge(other *Builder) error {
 // Released reports whether the data have been released or merged into another's.
 func (b *Builder) Released() bool { return private.Released(b.secret) }
 
-// Release spends the budget and the data, and returns the private sketch. A second Release returns
-// an error that wraps [ErrReleased].
+// Release spends the budget and the data, and returns the sketch. A second Release returns an error
+// that wraps [ErrReleased].
 func (b *Builder) Release() (*Sketch, error) {
 	s, err := private.Take(b.secret, "jl: Release: the Builder")
 	if err != nil {

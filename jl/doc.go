@@ -57,7 +57,7 @@
 //	             Gaussian, SRHT                      .36   .18  .080  .047
 //
 // A Builder takes 32·k bytes, 16·k for Rademacher or if Dim·s > 2²², and 8·u to 24·u if it holds
-// the vector. Not covered: timing, and the memory of the process.
+// the vector. Not covered: timing, the memory of the process.
 //
 // Sources: Stausholm, Improved Differentially Private Euclidean Distance Approximation (PODS 2021,
 // and her thesis, chapter 4; corrections in sensitivity_proof.md); Kenthapadi et al. (arXiv

@@ -50,7 +50,7 @@ const (
 	maxValue  = 2*most - 1 // of a row, in steps
 )
 
-// AppendBinary appends the encoding to dst. The error wraps [ErrFormat], for the zero Sketch.
+// AppendBinary appends the encoding. The error wraps [ErrFormat], for the zero Sketch.
 func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) {
 	if len(s.terms) == 0 {
 		return dst, check.FormatError("jl", "a Sketch that was not released has no encoding")

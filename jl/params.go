@@ -51,8 +51,7 @@ type Params struct {
 	// ([Params.Fit]). 0 is 8 for an SJLT with Dim·Sparsity ≤ 2²², else 4. For
 	// other transforms it must be 0.
 	Independence int
-	// Seed selects the transform, and is the same for all parties. It is not
-	// zero.
+	// Seed, not zero, selects the transform, and is the same for all parties.
 	Seed hashing.Seed
 
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰], or 0 with Rho.

@@ -120,7 +120,7 @@ type Plan struct {
 	Max float64
 	// SquaredLength is the ‖x − y‖₂² planned for.
 	SquaredLength float64
-	// StdErr is the standard error of the estimated squared distance, and
+	// StdErr is the standard error of the estimated squared distance,
 	// RelativeError is StdErr/SquaredLength.
 	StdErr, RelativeError float64
 }
