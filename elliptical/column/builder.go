@@ -124,8 +124,8 @@ func (b *Builder) Merge(other *Builder) error {
 func (b *Builder) Released() bool { return private.Released(b.secret) }
 
 // Release spends the budget and the data, and returns the statistics. A second Release returns an
-// error that wraps [ErrReleased]. If Params.Rows is not 0, nor the number of rows, the error wraps
-// [ErrMismatch] and the Builder is unchanged.
+// error that wraps [ErrReleased]. If Params.Rows is given and not the number of rows, the error
+// wraps [ErrMismatch] and the Builder is unchanged.
 func (b *Builder) Release() (*Summary, error) {
 	if s := private.Enter(b.secret); s != nil {
 		rows := s.rows
