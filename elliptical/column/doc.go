@@ -52,6 +52,7 @@
 //	ages, scores: a public range                      Min and Max: the variance, too
 //	0 or 1, a share                                   Max: 1, Want: Mean
 //	a median, p95                                     NewQuantiles; one level has an interval
+//	a count or sum alone                              Want
 //	many columns                                      elliptical by ranges, or plan
 //
 // # What an interval promises

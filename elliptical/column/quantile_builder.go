@@ -30,9 +30,9 @@ type counts struct {
 
 // NewQuantiles returns an empty QuantileBuilder of up to 32 levels in (0, 1), ascending: 0.5 is the
 // median. One level has an interval in the units of the data, for a third of the budget. With
-// several levels, each doubling of their number costs as much again. Min and Max may be 0; then all
-// finite values within ±Bound count. The error wraps [ErrParams]. A large ε protects hardly
-// anybody: see [New].
+// several levels, each doubling of their number costs as much again. Min and Max may be 0; values
+// are clamped to ±Bound then. The error wraps [ErrParams]. A large ε protects hardly anybody: see
+// [New].
 func NewQuantiles(p Params, levels ...float64) (*QuantileBuilder, error) {
 	q, err := p.withLevels(levels)
 	if err != nil {
