@@ -299,10 +299,9 @@ func (f *direct) estimate(p *Projection, indices []uint64, dst []float64) (read 
 	return read
 }
 
-// Interval returns bounds that contain the true value of the entry, whatever it is, with at least
-// the given confidence, for any one index fixed before the release. They rely on the load estimated
-// from the table, which is off by about √(1/(cells of a column)). NaN for a confidence outside [0,
-// 1).
+// Interval returns bounds that contain the true value of the entry with at least the given
+// confidence, for any one index fixed before the release. They rely on the load estimated from the
+// table, which is off by about √(1/(cells of a column)). NaN for a confidence outside [0, 1).
 //
 // It is the hull of all values that the cells do not reject: for a rejected value, evidence as
 // strong for a smaller or for a larger one has a probability below (1 − confidence)/2. Absence from

@@ -2,17 +2,13 @@
 // entry, large, small or zero, under ε- or (ε, δ)-differential privacy.
 //
 //	b, err := alp.New(alp.Params{Epsilon: 1, Delta: 1e-6, Sparsity: 100_000})
-//	if err != nil {
-//		log.Fatal(err)
-//	}
 //	b.Add(index, value) // for each value; values of one index are summed
 //	p, err := b.Release()
-//	if err != nil {
-//		log.Fatal(err)
-//	}
 //	x := p.Estimate(index) // p.Estimates(indices, nil), p.Interval(index, 0.95)
 //
-// The error of an entry is near that of Laplace noise added to this entry alone.
+// The error of an entry is near that of Laplace noise added to this entry alone. NaN adds nothing.
+// An interval contains the true value of any one index fixed before the release, whatever it is,
+// with at least the given confidence.
 //
 // # Guarantee
 //
@@ -20,11 +16,10 @@
 // ‖x − x′‖₁ ≤ Δ = Sensitivity ([budget.L1]): Δ = 1 protects a person whose values sum to at most 1,
 // over all entries. Params and hash functions are public, and must not depend on the data.
 //
-// [Params.Guarantee] holds for the floating-point implementation. Values are put on a grid, a power
-// of two, before they are summed. Sums are integers that saturate. The distribution of each cell is
-// a table of multiples of 2⁻⁶⁴ whose neighbouring ratios are at most e^η by construction, and is
-// drawn exactly. Theorem 1 (cell.go) proves the privacy of the columns, Theorem 2
-// (combined_proof.md) that of columns and list, and budget.go treats real values.
+// [Params.Guarantee] holds for the floating-point implementation. Values are put on a grid before
+// they are summed, sums are integers that saturate, and cells are drawn exactly. Theorem 1
+// (cell.go) proves the privacy of the columns, Theorem 2 (combined_proof.md) that of columns and
+// list, and budget.go treats real values.
 //
 // # Accuracy
 //

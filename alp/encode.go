@@ -96,8 +96,8 @@ func (p *Projection) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns the encoding.
 func (p *Projection) MarshalBinary() ([]byte, error) { return p.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded, in up to some milliseconds. For any other
-// bytes it returns an error that wraps [ErrFormat], and leaves the receiver as it was.
+// UnmarshalBinary decodes what AppendBinary encoded, in up to some milliseconds. The error for
+// other bytes wraps [ErrFormat]; nothing changes then.
 func (p *Projection) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("alp", data)
 	r.Header(wire.KindALP, version)
@@ -231,7 +231,7 @@ func (p Projection) MarshalJSON() ([]byte, error) {
 	}{p.Guarantee()})
 }
 
-// UnmarshalJSON decodes the member data, as UnmarshalBinary does.
+// UnmarshalJSON decodes the member data.
 func (p *Projection) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, p) }
 
 // MarshalText returns the name of the constant.

@@ -16,9 +16,9 @@ import (
 // secret is the private data of a Builder.
 type secret = private.State[state]
 
-// Builder sums a vector, or its sketch. It holds private data, which it never prints or encodes.
-// One goroutine at a time may use it; concurrent use panics if it is detected. After Release, and
-// on the zero Builder, adding does nothing.
+// Builder sums a vector, or its sketch: private data, which it never prints or encodes. One
+// goroutine at a time may use it; concurrent use panics if it is detected. After Release, and on
+// the zero Builder, adding does nothing.
 type Builder struct {
 	secret
 	guarantee budget.Guarantee
@@ -50,11 +50,11 @@ type setup struct {
 	promise budget.Guarantee
 }
 
-// New returns an empty Builder, or an error that wraps [ErrParams]. It draws the transform: in up
+// New returns an empty Builder, or an error that wraps [ErrParams]. It draws the transform, in up
 // to 5 ns per coordinate and block of an SJLT with tables (Dim·s ≤ 2²²), 10 ns per entry of a
-// Normal or an FJLT matrix; under L2 in up to 20 ms plus, per coordinate, s² ns for an SJLT with s
-// > 1, k²/200 ns for signs and k²/8 ns for normal entries. An ε above 20 or a δ above 0.01 protects
-// hardly anybody.
+// Normal or FJLT matrix; under L2 in up to 20 ms more and, per coordinate, s² ns for an SJLT with s
+// > 1, k²/200 ns for signs and k²/8 ns for normal entries. [Params.Guarantee] and [Params.Plan] may
+// take as long. An ε above 20 or a δ above 0.01 protects hardly anybody.
 func New(p Params) (*Builder, error) {
 	if err := p.validate(); err != nil {
 		return nil, err
@@ -171,8 +171,8 @@ func (b *Builder) Merge(other *Builder) error {
 // Released reports whether the data have been released or merged into another's.
 func (b *Builder) Released() bool { return private.Released(b.secret) }
 
-// Release spends the budget and returns the private sketch. The Builder gives up its data; a second
-// Release returns an error that wraps [ErrReleased].
+// Release spends the budget and the data, and returns the sketch. A second Release returns an error
+// that wraps [ErrReleased].
 func (b *Builder) Release() (*Sketch, error) {
 	s, err := private.Take(b.secret, "jl: Release: the Builder")
 	if err != nil {

@@ -165,24 +165,23 @@ func powerBelow(x float64) float64 {
 	return math.Ldexp(1, exp-1)
 }
 
-// Noise is a kind of noise.
+// Noise is a kind of noise: for pure ε-privacy, except Gaussian; real-valued and rounded to a fine
+// grid, except DiscreteLaplace.
 type Noise uint8
 
 const (
 	// AutoNoise chooses: see Params.Noise.
 	AutoNoise Noise = iota
-	// Laplace is real-valued Laplace noise, rounded to a fine grid: pure ε-privacy.
+	// Laplace is Laplace noise.
 	Laplace
-	// DiscreteLaplace is discrete Laplace noise on the integers: pure ε-privacy
-	// with less noise where ε is large.
+	// DiscreteLaplace is discrete Laplace noise on the integers, which is less
+	// where ε is large.
 	DiscreteLaplace
-	// Gaussian is real-valued normal noise, rounded to a fine grid, for δ > 0 or
-	// Rho.
+	// Gaussian is normal noise, for δ > 0 or Rho.
 	Gaussian
-	// Staircase is the noise with the least variance if one number changes,
-	// rounded to a fine grid: pure ε-privacy for OneCoordinate with an SJLT with s
-	// = 1. It has .96 of the variance of Laplace noise at ε = 1, .52 at 4 and .11
-	// at 8.
+	// Staircase has the least variance if one number changes: for OneCoordinate
+	// with an SJLT with s = 1. It has .96 of the variance of Laplace noise at ε
+	// = 1, .52 at 4 and .11 at 8.
 	Staircase
 
 	lastNoise = Staircase
@@ -190,7 +189,7 @@ const (
 
 var noiseNames = []string{"AutoNoise", "Laplace", "DiscreteLaplace", "Gaussian", "Staircase"}
 
-// String returns the name of the constant.
+// String returns the name.
 func (n Noise) String() string { return check.EnumName(n, noiseNames, "Noise") }
 
 // kind returns the distribution: the constants are in one order.

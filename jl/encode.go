@@ -50,7 +50,7 @@ const (
 	maxValue  = 2*most - 1 // of a row, in steps
 )
 
-// AppendBinary appends the encoding to dst. The error wraps [ErrFormat], for the zero Sketch.
+// AppendBinary appends the encoding. The error wraps [ErrFormat], for the zero Sketch.
 func (s *Sketch) AppendBinary(dst []byte) ([]byte, error) {
 	if len(s.terms) == 0 {
 		return dst, check.FormatError("jl", "a Sketch that was not released has no encoding")
@@ -92,8 +92,7 @@ func (t *term) fields(steps *float64) []wire.Field {
 // MarshalBinary returns the encoding.
 func (s *Sketch) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
-// UnmarshalBinary decodes the encoding. For any other bytes it returns an error that wraps
-// [ErrFormat], and leaves the receiver as it was.
+// UnmarshalBinary decodes it. The error for other bytes wraps [ErrFormat]; nothing changes then.
 func (s *Sketch) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("jl", data)
 	r.Header(wire.KindJL, version)
@@ -159,7 +158,7 @@ func readTerm(r *wire.Reader, params Params, step float64) (t term) {
 }
 
 // MarshalJSON returns the guarantee, the number of rows and the squared norm with its interval at
-// .95, and in the member data the binary encoding.
+// .95, and the encoding as the member data.
 func (s Sketch) MarshalJSON() ([]byte, error) {
 	low, high := s.SquaredNormInterval(wire.Confidence)
 	return wire.MarshalJSON(&s, struct {
@@ -169,15 +168,15 @@ func (s Sketch) MarshalJSON() ([]byte, error) {
 	}{s.Guarantee(), s.Params().Rows, wire.EstimatedOf(s.SquaredNorm(), low, high)})
 }
 
-// UnmarshalJSON decodes the member data, as UnmarshalBinary does.
+// UnmarshalJSON decodes the member data.
 func (s *Sketch) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, s) }
 
-// MarshalText returns the name of the constant.
+// MarshalText returns the name.
 func (t Transform) MarshalText() ([]byte, error) {
 	return check.EnumText(t, transformNames, "Transform")
 }
 
-// UnmarshalText reads the name of a constant.
+// UnmarshalText reads a name.
 func (t *Transform) UnmarshalText(text []byte) error {
 	return check.ParseEnum(t, text, transformNames, "Transform")
 }
@@ -197,10 +196,10 @@ func (c *Change) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MarshalText returns the name of the constant.
+// MarshalText returns the name.
 func (n Noise) MarshalText() ([]byte, error) { return check.EnumText(n, noiseNames, "Noise") }
 
-// UnmarshalText reads the name of a constant.
+// UnmarshalText reads a name.
 func (n *Noise) UnmarshalText(text []byte) error {
 	return check.ParseEnum(n, text, noiseNames, "Noise")
 }

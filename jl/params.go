@@ -51,8 +51,7 @@ type Params struct {
 	// ([Params.Fit]). 0 is 8 for an SJLT with Dim·Sparsity ≤ 2²², else 4. For
 	// other transforms it must be 0.
 	Independence int
-	// Seed is public, selects the transform, and is the same for all parties. It
-	// is not zero.
+	// Seed, not zero, selects the transform, and is the same for all parties.
 	Seed hashing.Seed
 
 	// Epsilon is ε, in [2⁻³⁰, 2¹⁰], or 0 with Rho.
@@ -61,25 +60,24 @@ type Params struct {
 	Delta float64
 	// Rho is ρ, in [2⁻⁶⁰, 2²⁰], of ρ-zCDP instead of (ε, δ); or 0.
 	Rho float64
-	// Change is how neighbours differ: [L1], [L2] or [OneCoordinate]. 0 is L1(1).
+	// Change is how neighbours differ. 0 is L1(1).
 	Change Change
 	// Integers says that all values are integers, and so is the size of Change.
 	Integers bool
 
 	// Noise is the kind of noise. 0 is Gaussian for Rho and for δ > 0, else
 	// DiscreteLaplace for integers, Staircase for OneCoordinate where an SJLT
-	// has Sparsity 1 and ε ≥ 1, and Laplace for others. [Params.Plan] may
-	// choose Laplace for δ > 0.
+	// has Sparsity 1 and ε ≥ 1, and Laplace for others.
 	Noise Noise
-	// Input puts the noise on the coordinates of the vector instead of on the
-	// sketch, for SRHT and FJLT. Under L1 that is more noise by about u/k. Under
-	// L2 it is at most the noise on the sketch.
+	// Input puts the noise on the vector instead of on the sketch, for SRHT and
+	// FJLT. Under L1 that is more noise by about u/k. Under L2 it is at most the
+	// noise on the sketch.
 	Input bool
 }
 
 // Change is how two neighbours differ, and so what a release protects: made by [L1], [L2] or
 // [OneCoordinate]. Changes of a coordinate add up. Sizes are in the units of the data, in [2⁻²⁰⁰,
-// 2²⁰⁰]; a size of 0 is 1. New refuses others.
+// 2²⁰⁰]; a size of 0 is 1.
 type Change struct {
 	norm norm
 	one  bool // in one coordinate, under l1
@@ -97,7 +95,7 @@ const (
 // L1 is a change with ‖x − x′‖₁ ≤ distance; the release protects [budget.L1](distance).
 func L1(distance float64) Change { return Change{size: distance} }
 
-// L2 is a change with ‖x − x′‖₂ ≤ distance; the release protects budget.L2(distance).
+// L2 is the same with ‖x − x′‖₂ and budget.L2.
 func L2(distance float64) Change { return Change{norm: l2, size: distance} }
 
 // OneCoordinate is one row of the data more or less, if it changes one coordinate, by at most size;
@@ -239,7 +237,7 @@ func (p Params) density() float64 {
 }
 
 // Guarantee returns what a release promises: ρ-zCDP, (ε, δ), or ε where Laplace noise is used.
-// Invalid Params promise nothing. It may take as long as New.
+// Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	c, err := p.noise()
 	if err != nil {
@@ -254,8 +252,7 @@ func (p Params) withoutNegativeZeros() Params {
 	return p
 }
 
-// Transform is a random k × u matrix S with E‖Sx‖² = ‖x‖². Each is c·A for an integer matrix A and
-// a number c.
+// Transform is a random matrix S: c·A for an integer matrix A and a number c.
 type Transform uint8
 
 const (
@@ -267,16 +264,16 @@ const (
 	// Walsh–Hadamard matrix after random signs. It has the least variance: none at
 	// k = u.
 	SRHT
-	// FJLT is the fast Johnson–Lindenstrauss transform of Ailon and Chazelle, PHD:
-	// P is sparse with normal entries, with the density for which the variance is
-	// at most 3‖x‖₂⁴/k. With Laplace noise under L1 it has less noise than SRHT
-	// from about 256 rows on: its Δ₁ tends to √(2k/π), not √k.
+	// FJLT is the fast Johnson–Lindenstrauss transform of Ailon and Chazelle,
+	// PHD: P is sparse with normal entries, with the density for which the
+	// variance is at most 3‖x‖₂⁴/k. With Laplace noise under L1 it has less
+	// noise than SRHT from about 256 rows on.
 	FJLT
 	// Rademacher is dense and has independent entries ±1/√k.
 	Rademacher
 	// Normal is dense and has independent normal entries, to a multiple of 1/16
-	// before the normalisation: the baseline of the thesis. Its sensitivity takes
-	// u·k steps in New and in Release.
+	// before the normalisation. Its sensitivity takes u·k steps in New and in
+	// Release.
 	Normal
 
 	lastTransform = Normal
@@ -284,7 +281,7 @@ const (
 
 var transformNames = []string{"SJLT", "SRHT", "FJLT", "Rademacher", "Normal"}
 
-// String returns the name of the constant.
+// String returns the name.
 func (t Transform) String() string { return check.EnumName(t, transformNames, "Transform") }
 
 // holds reports whether a Builder holds the vector and transforms it on release, instead of

@@ -109,8 +109,7 @@ func (p Plan) DotStdErr(xx, yy, xy, aligned float64) float64 {
 
 // Plan is what a release will be for squared distances of one size.
 type Plan struct {
-	// Params are filled in: with the Noise, the Sparsity and, if Rows was 0, the
-	// Rows of least variance.
+	// Params are filled in.
 	Params Params
 	// StdDev is the standard deviation of the noise of a [Sketch.Row].
 	StdDev float64
@@ -121,16 +120,15 @@ type Plan struct {
 	Max float64
 	// SquaredLength is the ‖x − y‖₂² planned for.
 	SquaredLength float64
-	// StdErr is the standard error of the estimated squared distance, and
-	// RelativeError is StdErr divided by SquaredLength.
+	// StdErr is the standard error of the estimated squared distance,
+	// RelativeError is StdErr/SquaredLength.
 	StdErr, RelativeError float64
 }
 
 // tooMuch is the relative error from which Warning speaks.
 const tooMuch = 0.5
 
-// Warning returns a text if the distance is too small for the noise, with a relative error above ½;
-// else "".
+// Warning returns a text if RelativeError is above ½; else "".
 func (p Plan) Warning() string {
 	if p.RelativeError <= tooMuch {
 		return ""
@@ -140,7 +138,7 @@ func (p Plan) Warning() string {
 		p.SquaredLength, p.Params.Rows, p.RelativeError)
 }
 
-// String says what is planned and how good it is, with the Warning.
+// String says what is planned, with the Warning.
 func (p Plan) String() string {
 	text := fmt.Sprintf("%v, %d rows, sparsity %d, %v: squared distance %.4g ± %.4g", p.Params.Transform, p.Params.Rows,
 		p.Params.sparsity(), p.Params.Noise,
@@ -155,7 +153,7 @@ func (p Plan) String() string {
 // the least variance at ‖x − y‖₂² = squared: with a large ε that is Laplace noise even if δ > 0. If
 // Rows is 0, Plan also chooses the number of rows (not for Normal and FJLT matrices), and if
 // Sparsity is 0 and the noise Gaussian, a Sparsity of 8 if that adds no noise. The error wraps
-// [ErrParams]. It may take as long as New.
+// [ErrParams].
 //
 // The best k is about .189·Zε²/s for an SJLT with Laplace noise, where the relative error is .86,
 // .61, .19 and .061 at Zε² = 50, 100, 1000 and 10⁴. With Gaussian noise it is Z/(2σ²), with a

@@ -14,9 +14,8 @@ import (
 )
 
 // Sketch is a released sketch, or a sum of such: public, immutable, safe for concurrent readers.
-// Reading it costs no budget; the zero Sketch gives NaN. Methods of two sketches return an error
-// that wraps [ErrMismatch] if their transforms differ, or if both hold the same release, whose
-// noise is not independent.
+// The zero Sketch gives NaN. Methods of two sketches return an error that wraps [ErrMismatch] if
+// their transforms differ, or if both hold the same release.
 type Sketch struct {
 	params Params // of the first term
 	step   float64
@@ -46,15 +45,14 @@ func newSketch(p Params, n calibrated.Noise, values []int64) *Sketch {
 	return &Sketch{params: p, step: n.Step, values: values, terms: terms, releases: identities(terms)}
 }
 
-// Params returns the parameters of the release, with the Noise that was used; of a sum, those of
-// its first term.
+// Params returns those of the release, with the Noise used; of a sum, of its first term.
 func (s *Sketch) Params() Params { return s.params }
 
 // Terms returns the number of releases in a sum; 1 for a release.
 func (s *Sketch) Terms() int { return len(s.terms) }
 
-// Guarantee returns the guarantee of the release. For a sum it is the composition of all its terms,
-// which holds for a user who is in all of them.
+// Guarantee returns the guarantee of the release; of a sum, the composition of all its terms, for a
+// user who is in all of them.
 func (s *Sketch) Guarantee() budget.Guarantee {
 	if len(s.terms) == 0 {
 		return budget.Guarantee{}
@@ -281,8 +279,8 @@ func (s *Sketch) Dot(other *Sketch) (float64, error) {
 	return sum * unit, nil
 }
 
-// Cosine returns an estimate of ⟨x, y⟩/(‖x‖·‖y‖), the quotient of the unbiased estimates, clipped
-// to [−1, 1], and so biased; NaN if an estimated squared norm is at most 0.
+// Cosine returns the quotient of the unbiased estimates for ⟨x, y⟩/(‖x‖·‖y‖), clipped to [−1, 1],
+// and so biased; NaN if an estimated squared norm is at most 0.
 func (s *Sketch) Cosine(other *Sketch) (float64, error) {
 	dot, err := s.Dot(other)
 	if err != nil {
@@ -304,11 +302,9 @@ func squares(v []float64) (sum float64) {
 }
 
 // SquaredNormInterval returns bounds that contain ‖x‖₂², for x as it is on the grid, with at least
-// the given confidence, over the draw of the noise and of the Seed, for any x (moments_proof.md).
-// They are 2.3 to 2.5 standard errors away at 90 %, and 4.2 to 4.9 at 99 %; 3.2 and 10 if the
-// matrix is most of the error, with Sparsity 1, Independence below 8 or another transform. hi is
-// +Inf where there are too few rows. NaN for a confidence outside [0, 1). Where the scale of the
-// noise is computed from the matrix (under L2, Normal, FJLT), the confidence is approximate.
+// the given confidence. They are 2.3 to 2.5 standard errors away at 90 %, and 4.2 to 4.9 at 99 %;
+// 3.2 and 10 if the matrix is most of the error, with Sparsity 1, Independence below 8 or another
+// transform. hi is +Inf where there are too few rows. NaN for a confidence outside [0, 1).
 func (s *Sketch) SquaredNormInterval(confidence float64) (lo, hi float64) {
 	if len(s.terms) == 0 || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN()
@@ -349,8 +345,7 @@ func (s *Sketch) SquaredDistanceInterval(other *Sketch, confidence float64) (lo,
 	return lo * unit * unit, hi * unit * unit, err
 }
 
-// DotInterval is [Sketch.SquaredNormInterval] for ⟨x, y⟩. The variance depends on the norms: their
-// two intervals and this one share the error probability.
+// DotInterval is [Sketch.SquaredNormInterval] for ⟨x, y⟩.
 func (s *Sketch) DotInterval(other *Sketch, confidence float64) (lo, hi float64, err error) {
 	if err := s.comparable(other); err != nil || !check.Confidence(confidence) {
 		return math.NaN(), math.NaN(), err

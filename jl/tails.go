@@ -10,18 +10,18 @@ import (
 
 // Fit returns p with the Rows, and for an SJLT the Sparsity and Independence, for which a sketch
 // without noise holds a squared length within a factor 1 ± β, except with the given probability of
-// failure over the Seed. It is proved for the hash functions as implemented, for each vector of Dim
-// coordinates (tails_proof.md). Noise wants fewer rows ([Params.Plan]).
+// failure over the Seed. It is proved for the hash functions as implemented, for each vector
+// (tails_proof.md). Noise wants fewer rows ([Params.Plan]).
 //
 // For an SJLT, a Sparsity of 0 chooses the least power of two, up to 1024, whose rows are at most
 // 2½ times those of Rademacher signs. An Independence of 0 chooses at most 4⌈½·ln(1/failure)⌉; of
-// another one, a multiple of 4, at most that is used. Rows, for failures of 10⁻³ | 10⁻⁶:
+// another one, a multiple of 4, at most that is used. Rows, for failures of 10⁻³, 10⁻⁶:
 //
-//	                       β = ½            β = ¼             β = 1/10
-//	Rademacher         154 | 342        587 | 1281        3612 | 7821
-//	SJLT, s chosen     256 | 640        896 | 2304        6656 | 16896
-//	  s is              64 | 128        128 | 256          256 | 512
-//	  s = 1           8000 | –        32000 | –         200000 | –
+//	                   β = ½          β = ¼           β = 1/10
+//	Rademacher         154, 342       587, 1281       3612, 7821
+//	SJLT, s chosen     256, 640       896, 2304       6656, 16896
+//	  s is              64, 128       128, 256         256, 512
+//	  s = 1, 10⁻³     8000          32000           200000
 //
 // The error wraps [ErrParams] unless β and failure are in (0, 1), or if 2²⁰ rows are not enough.
 func (p Params) Fit(beta, failure float64) (Params, error) {

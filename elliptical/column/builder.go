@@ -10,10 +10,10 @@ import (
 
 type secret = private.State[state]
 
-// Builder adds up the values of a column. If the range is learned, it holds them. It holds private
-// data, which it never prints: only [Builder.Release] and [Builder.AppendPrivateState] let anything
-// out. One goroutine at a time may use it; a call panics if it detects a concurrent one. After
-// Release, and on the zero Builder, adding does nothing.
+// Builder adds up the values of a column, or holds them if the range is learned. It never prints
+// these private data: only [Builder.Release] and [Builder.AppendPrivateState] let anything out. It
+// is for one goroutine at a time; a call panics if it detects a concurrent one. After Release, and
+// on the zero Builder, adding does nothing.
 type Builder struct {
 	secret
 	params    Params
@@ -45,7 +45,7 @@ func New(p Params) (*Builder, error) {
 	return &Builder{private.New(s), p, p.summarised()}, nil
 }
 
-// Guarantee returns what Release promises. The zero Builder promises nothing.
+// Guarantee returns what Release promises; nothing for the zero Builder.
 func (b *Builder) Guarantee() budget.Guarantee { return b.guarantee }
 
 // Add adds one row. Values outside [Min, Max], or [−Bound, Bound], are clamped.
@@ -123,9 +123,9 @@ func (b *Builder) Merge(other *Builder) error {
 // Released reports whether the data have been released or merged into another's.
 func (b *Builder) Released() bool { return private.Released(b.secret) }
 
-// Release spends the budget and returns the statistics. The Builder gives up its data; a second
-// Release returns an error that wraps [ErrReleased]. If Params.Rows is given, and is not the number
-// of rows, the error wraps [ErrMismatch] and the Builder is unchanged.
+// Release spends the budget and the data, and returns the statistics. A second Release returns an
+// error that wraps [ErrReleased]. If Params.Rows is given and not the number of rows, the error
+// wraps [ErrMismatch] and the Builder is unchanged.
 func (b *Builder) Release() (*Summary, error) {
 	if s := private.Enter(b.secret); s != nil {
 		rows := s.rows

@@ -51,7 +51,7 @@ func (p *Params) fields() []wire.Field {
 	}
 }
 
-// AppendBinary appends the encoding; the error wraps [ErrFormat], for the zero Summary.
+// AppendBinary appends the encoding. The error wraps [ErrFormat], for the zero Summary.
 func (s *Summary) AppendBinary(dst []byte) ([]byte, error) {
 	if !s.valid() {
 		return dst, check.FormatError("column", "a Summary that was not released has no encoding")
@@ -89,8 +89,7 @@ func wideFields(values []exact.Int128) (fields []wire.Field) {
 // MarshalBinary returns the encoding.
 func (s *Summary) MarshalBinary() ([]byte, error) { return s.AppendBinary(nil) }
 
-// UnmarshalBinary decodes it. The error for other bytes wraps [ErrFormat]; the Summary stays as it
-// was.
+// UnmarshalBinary decodes it. The error for other bytes wraps [ErrFormat]; nothing changes then.
 func (s *Summary) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("column", data)
 	r.Header(wire.KindColumn, version)
@@ -150,9 +149,9 @@ func (p Params) read(r *wire.Reader) (*learned, law) {
 	return l, l.split(p, half)
 }
 
-// MarshalJSON returns the guarantee, each statistic with its interval at .95, null where it was not
-// released or no end is known, which values these are about, the range, and in the member data the
-// binary encoding.
+// MarshalJSON returns the guarantee, each statistic with its interval at .95, null where not
+// released or without an end, which values these are about, the range, and the encoding as the
+// member data.
 func (s Summary) MarshalJSON() ([]byte, error) {
 	of := func(x Statistic) wire.Estimated {
 		low, high := s.Interval(x, wire.Confidence)
@@ -172,12 +171,12 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 	}{s.Guarantee(), s.params.about(), wire.Number(lo), wire.Number(hi), of(Count), of(Sum), of(Mean), of(Variance), of(StdDev)})
 }
 
-// UnmarshalJSON decodes the member data, as UnmarshalBinary does.
+// UnmarshalJSON decodes the member data.
 func (s *Summary) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, s) }
 
-// MarshalJSON returns the guarantee, the resolution (or 0) and the quantiles, each with its
-// interval at .95, null for several levels, and its [Quantiles.RankInterval] at .95, and in the
-// member data the binary encoding.
+// MarshalJSON returns the guarantee, the resolution (or 0), the quantiles, each with its interval,
+// null for several levels, and its [Quantiles.RankInterval], both at .95, and the encoding as the
+// member data.
 func (q Quantiles) MarshalJSON() ([]byte, error) {
 	quantiles := make([]line, 0, q.Len())
 	for level, value := range q.All() {
@@ -192,7 +191,7 @@ func (q Quantiles) MarshalJSON() ([]byte, error) {
 	}{q.Guarantee(), wire.Number(q.params.Resolution), quantiles})
 }
 
-// UnmarshalJSON decodes the member data, as UnmarshalBinary does.
+// UnmarshalJSON decodes the member data.
 func (q *Quantiles) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, q) }
 
 // line is one of the JSON of [Quantiles].

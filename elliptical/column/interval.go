@@ -15,9 +15,8 @@ const rounding = 0.5 / half
 // released number, except for a Count below 0; of a Mean of what may be no rows it is all of [Min,
 // Max].
 //
-// If the range is learned, the interval of Sum and Mean is for all values, if no few of them hide
-// far out: of 2000 salaries no private release sees the one of 40 million, a third of the mean, and
-// only [Summary.IntervalBounded] allows for it. See the package page.
+// If the range is learned, that of Sum and Mean is for all values, if no few hide far out: see the
+// package page.
 func (s *Summary) Interval(of Statistic, confidence float64) (lo, hi float64) {
 	//	Count, Sum   the released number ± the quantile of its noise; of Count no end is below 0
 	//	Mean         all m with |Σx − m·n| ≤ the quantile of the noise in that difference, n and

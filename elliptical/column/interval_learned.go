@@ -180,11 +180,11 @@ func (s *Summary) bounded(of Statistic, miss float64) (lo, hi float64) {
 	return min(lo, hi), max(lo, hi) // of a release that contradicts itself the ends may cross
 }
 
-// IntervalTail is Interval for a learned range under one assumption, by which it is proved: beyond
-// the last visible group of rows, on either side, there are at most m/(1−r) rows, and each further
-// half octave leaves at most a fraction r of them, with r = 2^{−index/2} and m what noise may hide
-// in the next bin. If nothing is seen away from the centre, the group ends as far from it as 0 is.
-// NaN for an index outside [1.01, 64].
+// IntervalTail is Interval for a learned range under one assumption, which proves it: beyond the
+// last visible group of rows, on either side, there are at most m/(1−r) rows, and each further half
+// octave leaves at most a fraction r of them, with r = 2^{−index/2} and m what noise may hide in
+// the next bin. If nothing is seen away from the centre, the group ends as far from it as 0 is. NaN
+// for an index outside [1.01, 64].
 func (s *Summary) IntervalTail(of Statistic, confidence, index float64) (lo, hi float64) {
 	if !(index >= minIndex && index <= maxIndex) {
 		of = 0
@@ -225,7 +225,7 @@ type Bin struct {
 }
 
 // Tail returns the bins, half octaves of the distance from the centre, in which a learned range saw
-// rows, in ascending order.
+// rows, ascending.
 func (s *Summary) Tail() (bins []Bin) {
 	if s == nil || s.found == nil || s.unknown() {
 		return nil

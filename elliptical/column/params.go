@@ -24,13 +24,15 @@ const (
 type Statistic uint8
 
 const (
-	// Count is the number of rows.
+	// Count is the number of rows: under Replace the public one, else with
+	// noise.
 	Count Statistic = iota + 1
-	// Sum is the sum of the values, clamped to [Min, Max].
+	// Sum is the sum of the values, clamped to [Min, Max], with noise of mean 0.
 	Sum
-	// Mean is their mean.
+	// Mean is their mean, near the middle of [Min, Max] if the noise leaves no
+	// rows.
 	Mean
-	// Variance is the mean of (x − Mean)², the divisor being the number of rows.
+	// Variance is theirs, the mean of (x − Mean)², between 0 and (Max − Min)²/4.
 	Variance
 	// StdDev is √Variance.
 	StdDev
@@ -55,9 +57,8 @@ type Params struct {
 	// Min and Max are the public ends of the interval that values are clamped
 	// to, at most 2²⁰⁰ in absolute value, at least 2⁻²⁰⁰ apart.
 	Min, Max float64
-	// Relation is budget.AddRemove, which 0 stands for, or budget.Replace: then a
-	// [Summary] has about a third of the noise, and quantiles twice the rank
-	// error.
+	// Relation is budget.AddRemove, which 0 stands for, or budget.Replace, under
+	// which quantiles have twice the rank error.
 	Relation budget.Relation
 	// Rows is the number of rows of a Summary under Replace, at most 2⁵³. 0
 	// publishes the Builder's own number.
@@ -72,7 +73,7 @@ type Params struct {
 	// 0, steps are some millionths of a value, down to 2⁻³⁰ of the range.
 	Resolution float64
 	// TailIndex, in [1.01, 64], is the index of the Pareto tail that intervals
-	// assume of a learned range: see the package page. 0 is 1.5.
+	// assume of a learned range. 0 is 1.5.
 	TailIndex float64
 	// Bound is, without Min and Max, an upper bound on the absolute values, in
 	// [2⁻¹⁰⁰, 2²⁰⁰]. Larger values are clamped to it, and distances below
@@ -220,8 +221,8 @@ func checked(fields ...field) error {
 	return nil
 }
 
-// Guarantee returns what a release promises for one row, for a Summary and for quantiles; that of
-// each Builder tells the accountant more. Invalid Params promise nothing.
+// Guarantee returns what a Summary or quantiles promise for one row; that of each Builder tells the
+// accountant more. Invalid Params promise nothing.
 func (p Params) Guarantee() budget.Guarantee {
 	p = p.normal()
 	q := quantileParams{Params: p, Levels: [maxLevels]float64{0.5}}.normal()
@@ -347,7 +348,7 @@ func (p Plan) StdErr(of Statistic, rows float64) float64 {
 	return largest / rows * unit
 }
 
-// String says what will be released, in a line.
+// String says what will be released.
 func (p Plan) String() string {
 	return fmt.Sprintf("%s, %v, %d bytes", p.Params.what(), p.Params.Guarantee(), p.Bytes)
 }

@@ -17,9 +17,9 @@ const privateBuilder = byte(wire.KindColumn)
 
 const privateVersion = 2
 
-// AppendPrivateState appends all that the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA:
-// exact sums or, if the range is learned, the rows. It is for machines that are as trusted as this
-// one. Every release of the state spends the budget again. The error wraps [ErrReleased].
+// AppendPrivateState appends what the Builder holds to dst. WHAT IT APPENDS IS PRIVATE DATA: exact
+// sums or, if the range is learned, the rows, for machines as trusted as this one. Every release of
+// the state spends the budget again. The error wraps [ErrReleased].
 func (b *Builder) AppendPrivateState(dst []byte) ([]byte, error) {
 	return private.Append(b.secret, dst, "column: AppendPrivateState: the Builder", (*state).appendState)
 }
@@ -37,9 +37,9 @@ func (s *state) appendState(dst []byte) []byte {
 	return dst
 }
 
-// RestorePrivateState replaces what the Builder holds by a state that [Builder.AppendPrivateState]
-// gave. The error wraps [ErrReleased], [ErrMismatch] if that Builder had other Params, or
-// [ErrFormat]; the Builder is then unchanged.
+// RestorePrivateState replaces what the Builder holds by a state from [Builder.AppendPrivateState].
+// The error wraps [ErrReleased], [ErrMismatch] if the Params differ, or [ErrFormat]; the Builder is
+// then unchanged.
 func (b *Builder) RestorePrivateState(data []byte) error {
 	return private.Restore(b.secret, data, "column: RestorePrivateState: the Builder", (*state).readState)
 }

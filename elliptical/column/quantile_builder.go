@@ -30,9 +30,9 @@ type counts struct {
 
 // NewQuantiles returns an empty QuantileBuilder of up to 32 levels in (0, 1), ascending: 0.5 is the
 // median. One level has an interval in the units of the data, for a third of the budget. With
-// several levels, each doubling of their number costs as much again. Min and Max may be 0; then all
-// finite values within ±Bound count. The error wraps [ErrParams]. An ε above 20 or a δ above 0.01
-// protects hardly anybody.
+// several levels, each doubling of their number costs as much again. Min and Max may be 0; values
+// are clamped to ±Bound then. The error wraps [ErrParams]. A large ε protects hardly anybody: see
+// [New].
 func NewQuantiles(p Params, levels ...float64) (*QuantileBuilder, error) {
 	q, err := p.withLevels(levels)
 	if err != nil {
@@ -44,7 +44,7 @@ func NewQuantiles(p Params, levels ...float64) (*QuantileBuilder, error) {
 // Guarantee returns what Release promises.
 func (b *QuantileBuilder) Guarantee() budget.Guarantee { return b.guarantee }
 
-// Add adds one row. Values outside [Min, Max], or [−Bound, Bound], are clamped.
+// Add adds one row, as [Builder.Add] does.
 func (b *QuantileBuilder) Add(x float64) { b.AddN(x, 1) }
 
 // AddN adds n rows of one value, as [Builder.AddN] does, up to 2³².
@@ -79,11 +79,11 @@ func (b *QuantileBuilder) Merge(other *QuantileBuilder) error {
 	})
 }
 
-// Released reports whether the data have been released or merged into another's.
+// Released is [Builder.Released].
 func (b *QuantileBuilder) Released() bool { return private.Released(b.quantileSecret) }
 
-// Release spends the budget and returns the quantiles. The QuantileBuilder gives up its data; a
-// second Release returns an error that wraps [ErrReleased].
+// Release spends the budget and returns the quantiles. A second Release returns an error that wraps
+// [ErrReleased].
 func (b *QuantileBuilder) Release() (*Quantiles, error) {
 	s, err := private.Take(b.quantileSecret, "column: Release: the QuantileBuilder")
 	if err != nil {

@@ -48,7 +48,7 @@ func (q *Quantiles) listed() (fields []wire.Field) {
 	return fields
 }
 
-// AppendBinary appends the encoding; the error wraps [ErrFormat], for the zero Quantiles.
+// AppendBinary is [Summary.AppendBinary].
 func (q *Quantiles) AppendBinary(dst []byte) ([]byte, error) {
 	if !q.valid() {
 		return dst, check.FormatError("column", "Quantiles that were not released have no encoding")
@@ -62,7 +62,7 @@ func (q *Quantiles) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns the encoding.
 func (q *Quantiles) MarshalBinary() ([]byte, error) { return q.AppendBinary(nil) }
 
-// UnmarshalBinary decodes it, with the errors of [Summary.UnmarshalBinary].
+// UnmarshalBinary is [Summary.UnmarshalBinary].
 func (q *Quantiles) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("column", data)
 	r.Header(wire.KindQuantiles, quantileVersion)

@@ -32,7 +32,7 @@ func (s *counts) appendState(dst []byte) []byte {
 	return dst
 }
 
-// RestorePrivateState is [Builder.RestorePrivateState], for a state of a QuantileBuilder.
+// RestorePrivateState is [Builder.RestorePrivateState].
 func (b *QuantileBuilder) RestorePrivateState(data []byte) error {
 	return private.Restore(b.quantileSecret, data, "column: RestorePrivateState: the QuantileBuilder", (*counts).readState)
 }

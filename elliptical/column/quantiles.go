@@ -14,6 +14,7 @@ import (
 )
 
 // Quantiles are released quantiles of a column: public, immutable, safe for concurrent readers.
+// Their methods return NaN for levels that were not released and confidences outside [0, 1).
 type Quantiles struct {
 	params quantileParams
 	axis   rank.Axis // of the params
@@ -24,7 +25,7 @@ type Quantiles struct {
 
 func (q *Quantiles) valid() bool { return q != nil && len(q.cells) > 0 }
 
-// Params returns the parameters of the release, with the defaults filled in.
+// Params returns those of the release, filled in.
 func (q *Quantiles) Params() Params { return q.params.Params }
 
 // Guarantee returns the guarantee of the release, for one row.
@@ -38,7 +39,7 @@ func (q *Quantiles) Guarantee() budget.Guarantee {
 // Len returns the number of levels.
 func (q *Quantiles) Len() int { return len(q.cells) }
 
-// All returns the levels with their quantiles, in ascending order.
+// All returns the levels with their quantiles, ascending.
 func (q *Quantiles) All() iter.Seq2[float64, float64] {
 	return func(yield func(level, value float64) bool) {
 		for _, level := range q.params.levels()[:len(q.cells)] {
@@ -57,13 +58,13 @@ func (q *Quantiles) index(level float64) int {
 	return slices.Index(q.params.levels(), level)
 }
 
-// Quantile returns the quantile of one of the levels: about level·n of the n rows are below it, or
-// at it. Quantiles of higher levels are not lower.
+// Quantile returns the quantile of one of the levels: about level·n of the n rows are at or below
+// it. Quantiles of higher levels are not lower.
 //
-// It is NaN for a level that was not released, and where no more than an eighth of the rows that
-// should be on one side may be, with a probability above 0.001, for all data. At ε = 1 a median is
-// known from 300 rows on, p95 from 2000, p99 from 9000; of .5, .9 and .99 together from 800, 2000
-// and 13,000. [Quantiles.Interval] has the end that is known.
+// It is NaN where no more than an eighth of the rows that should be on one side may be, with a
+// probability above 0.001, for all data. At ε = 1 a median is known from 300 rows on, p95 from
+// 2000, p99 from 9000; of .5, .9 and .99 together from 800, 2000 and 13,000. [Quantiles.Interval]
+// has the end that is known.
 func (q *Quantiles) Quantile(level float64) float64 {
 	i := q.index(level)
 	if i < 0 || !q.known(i) {
@@ -120,15 +121,14 @@ func (q *Quantiles) count(miss float64) (low, high float64) {
 }
 
 // Interval returns values between which the quantile of the clamped values lies with the given
-// confidence in [0, 1), for all data. If level·n is an integer, the interval contains both the
-// level·n-th value and the next one. It contains Quantile(level). Where nothing bounds the quantile
-// an end is Min or Max, or infinite without a range and a Bound. NaN for a level that was not
-// released, and for other arguments.
+// confidence in [0, 1), for all data. It contains Quantile(level) and, if level·n is an integer,
+// both the level·n-th value and the next one. Where nothing bounds the quantile an end is Min or
+// Max, or infinite without a range and a Bound.
 //
 // With one level it was chosen at the release, for a confidence of .99, and is the same for all
-// smaller ones; for larger ones nothing is known. With several levels the ends are quantiles of
-// other levels, the nearest ones whose [Quantiles.RankInterval] shows that they are on that side:
-// so the first level has no lower end and the last none above.
+// smaller ones; for larger ones nothing is known. With several, the ends are the nearest quantiles
+// of other levels whose [Quantiles.RankInterval] shows that they are on that side: the first level
+// has no lower end and the last no upper one.
 func (q *Quantiles) Interval(level, confidence float64) (lo, hi float64) {
 	// The ends of one level are two separate choices, of ranks e rows less and e rows more, with e
 	// such that the rank of either is off by at most e − 1, except with probability .005 (see
@@ -193,10 +193,8 @@ func (q *Quantiles) beside(i int, miss, lo, hi float64) (float64, float64) {
 // RankInterval returns bounds lo ≤ 0 ≤ hi on the error of the rank of Quantile(level), in rows,
 // with the given confidence in [0, 1): some number in level·n + [lo, hi] is at least the number of
 // rows in the cells before the quantile's cell, and at most that number plus the rows of the cell.
-// NaN for other arguments.
 //
-// It holds for all data of at most 2³² rows a cell, and so is wide: typical errors are a tenth of
-// it.
+// It holds for all data of at most 2³² rows a cell, and so is wide: typical errors are a tenth.
 func (q *Quantiles) RankInterval(level, confidence float64) (lo, hi float64) {
 	// In each of the r rounds that lead to the level at least one place has the wanted rank (see
 	// quantile.Most). The confidence is divided by r, and the bounds of the rounds add up, with one

@@ -20,7 +20,7 @@ type Summary struct {
 
 func (s *Summary) valid() bool { return s != nil && len(s.values) > 0 }
 
-// Params returns the parameters of the release, with the defaults filled in.
+// Params returns those of the release, filled in.
 func (s *Summary) Params() Params { return s.params }
 
 // Guarantee returns the guarantee of the release, for one row.
@@ -169,17 +169,9 @@ func (s *Summary) deviation(f form) float64 {
 	return math.Sqrt2 * norm
 }
 
-// Value returns one of the five numbers:
-//
-//	Count     the number of rows: under Replace the public one, else with noise
-//	Sum       of the clamped values, with noise of mean 0
-//	Mean      of the clamped values, near the middle of [Min, Max] if the noise leaves no rows
-//	Variance  the mean of (x − Mean)² over the clamped values, between 0 and (Max − Min)²/4
-//	StdDev    its square root
-//
-// A learned range adds to Sum and Mean what values beyond it lost, as far as it was seen. They are
-// NaN if too little of the range was learned: of too few rows, or if most rows lie on one side of
-// what was to be their median.
+// Value returns one of the five numbers. A learned range adds to Sum and Mean what values beyond it
+// lost, as far as it was seen. These are NaN if too little of the range was learned: of too few
+// rows, or if most lie on one side of what was to be their median.
 func (s *Summary) Value(of Statistic) float64 {
 	if !s.has(of) {
 		return math.NaN()
