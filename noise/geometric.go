@@ -12,8 +12,7 @@ import (
 // q/(1−q), and its variance q/(1−q)².
 type Geometric struct{ integer[geometricFormulas] }
 
-// NewGeometric returns the geometric distribution of the scale. The error wraps [ErrParams] unless
-// scale is in [2⁻⁹⁰⁰, 2⁵⁰].
+// NewGeometric returns the distribution of the scale.
 func NewGeometric(scale float64) (Geometric, error) {
 	return made(Geometric{integer[geometricFormulas]{geometricFormulas{scale}}}, checkDiscrete("scale", scale))
 }
@@ -21,7 +20,7 @@ func NewGeometric(scale float64) (Geometric, error) {
 // Scale returns b.
 func (d Geometric) Scale() float64 { return d.formulas.scale }
 
-// SampleInt draws X exactly.
+// SampleInt draws X.
 func (d Geometric) SampleInt(src *Source) int64 {
 	if !d.formulas.valid() {
 		return unbuiltInt(src)
@@ -30,8 +29,7 @@ func (d Geometric) SampleInt(src *Source) int64 {
 	return k
 }
 
-// Sample draws X exactly and rounds it to a multiple of step, halves up. step is a power of two
-// with scale ≤ 2⁴⁶·max(step, 1); else the result is NaN.
+// Sample needs scale ≤ 2⁴⁶·max(step, 1).
 func (d Geometric) Sample(src *Source, step float64) float64 {
 	if !integerGrid(d.formulas.scale, step) {
 		return math.NaN()
