@@ -39,8 +39,8 @@ func BernoulliAtLeast(p float64) (Bernoulli, error) {
 	return NewBernoulli(uint64(math.Ceil(p * 0x1p64))), nil // p ≤ 1 − 2⁻⁵³
 }
 
-// RandomizedResponse returns the flips of ε-differentially private randomized response (see
-// [Bernoulli.Flip]): the least k/2⁶⁴ ≥ 1/(e^ε + 1), for epsilon in [0, 44].
+// RandomizedResponse returns the flips ([Bernoulli.Flip]) of ε-DP randomized response: the least
+// k/2⁶⁴ ≥ 1/(e^ε + 1), for epsilon in [0, 44].
 func RandomizedResponse(epsilon float64) (Bernoulli, error) {
 	if !(epsilon >= 0 && epsilon <= 44) {
 		return Bernoulli{}, check.ParamsError("noise", "epsilon", epsilon, "a number in [0, 44]")
@@ -107,8 +107,7 @@ func (t *threshold) below(random *[512]byte) (word uint64, read int) {
 // longWords is the number of words that Flip draws at a time for a long table.
 const longWords = 4096
 
-// Flip flips every bit of table independently with probability k/2⁶⁴; on zeros it makes independent
-// bits.
+// Flip flips every bit of table independently with probability k/2⁶⁴.
 func (b Bernoulli) Flip(src *Source, table []uint64) {
 	t := newThreshold(b.K())
 	if len(table) < longWords/8 {
@@ -132,8 +131,8 @@ func (b Bernoulli) Flip(src *Source, table []uint64) {
 	clear(random)
 }
 
-// RandomizedRound rounds x to one of the two multiples of step around it, such that the mean is
-// exactly x. For x = NaN or ±Inf, and a step that is no power of two, it returns NaN.
+// RandomizedRound rounds x to one of the two multiples of step around it, such that the mean is x.
+// For x = NaN or ±Inf, and a step that is no power of two, it is NaN.
 func RandomizedRound(src *Source, x, step float64) float64 {
 	y := math.Abs(x) / step
 	if !powerOfTwo(step) || math.IsNaN(x) || math.IsInf(x, 0) {

@@ -15,9 +15,9 @@ import (
 //
 //	ρ = (‖v‖₂² − s²·(v₁ + … + v_d)²/(σ² + d·s²))/(2σ²).
 //
-// If all changes have the same sign and a size of at most 1, s² = σ²/√d needs, for large d, half
-// the standard deviation of independent noise (Lebeda, SOSA 2025, arXiv 2408.07853; Lebeda and
-// Retschmeier, arXiv 2412.10357, for sparse histograms).
+// If all changes have one sign and a size of at most 1, s² = σ²/√d needs, for large d, half the
+// standard deviation of independent noise (Lebeda, arXiv 2408.07853; for sparse histograms Lebeda
+// and Retschmeier, arXiv 2412.10357).
 type CorrelatedGaussian struct{ shared, own float64 }
 
 // NewCorrelatedGaussian returns the distribution with s = shared, which may be 0, and σ = own.
@@ -25,22 +25,20 @@ func NewCorrelatedGaussian(shared, own float64) (CorrelatedGaussian, error) {
 	return made(CorrelatedGaussian{shared + 0, own}, cmp.Or(checkOrZero("shared", shared), checkParam("own", own)))
 }
 
-// Marginal returns the distribution of one key's noise, N(0, s² + σ²), to plan with.
+// Marginal returns the distribution of one key's noise, N(0, s² + σ²).
 func (d CorrelatedGaussian) Marginal() Gaussian { return gaussian(math.Hypot(d.shared, d.own)) }
 
 // Sampler draws Z and returns a function that draws Z + Nᵢ for one key after the other, rounded to
-// the nearest multiple of step. All results together have exactly the distribution of the ideal
-// vector with each coordinate rounded. Each release needs its own Sampler, for all its keys. The
-// function holds Z, which is secret, and reads src; it serves one goroutine at a time. s/step and
-// σ/step must be at most 2⁴⁶, else all results are NaN.
+// the nearest multiple of step; all results together are exact. Each release needs its own Sampler,
+// for all its keys. The function holds Z, which is secret, and reads src; it serves one goroutine
+// at a time. Unless s/step and σ/step are at most 2⁴⁶ all results are NaN.
 func (d CorrelatedGaussian) Sampler(src *Source, step float64) func() float64 {
 	sample, _ := d.SamplerBeside(src, step, d.own)
 	return sample
 }
 
 // SamplerBeside is [CorrelatedGaussian.Sampler] for keys and for other numbers: the second function
-// draws Z + M with the same Z, where M has the standard deviation otherOwn, with otherOwn/step at
-// most 2⁴⁶. All results together are exact.
+// draws Z + M with the same Z, M of standard deviation otherOwn, otherOwn/step at most 2⁴⁶.
 func (d CorrelatedGaussian) SamplerBeside(src *Source, step, otherOwn float64) (key, other func() float64) {
 	own, ok := gridScale(d.own, step)
 	second, secondOK := gridScale(otherOwn, step)

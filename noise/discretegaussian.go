@@ -5,8 +5,8 @@ import (
 	"math/big"
 )
 
-// DiscreteGaussian is the discrete normal distribution. The standard deviation is smaller than σ:
-// by 2e-7 of it at σ = 1, by less than a rounding error from σ = 2 on.
+// DiscreteGaussian is the discrete normal distribution. Its standard deviation is below σ: by 2e-7
+// of it at σ = 1, by less than a rounding error from σ = 2 on.
 type DiscreteGaussian struct {
 	integer[discreteGaussianFormulas]
 	proposal DiscreteLaplace // of scale ⌊σ⌋ + 1
@@ -53,7 +53,7 @@ func cksExponent(y int64, sigma, t float64) *big.Rat {
 	return z.Quo(z, variance.Add(variance, variance))
 }
 
-// Sample needs σ ≤ 2⁴⁶·max(step, 1).
+// Sample draws X, NaN unless σ ≤ 2⁴⁶·max(step, 1).
 func (d DiscreteGaussian) Sample(src *Source, step float64) float64 {
 	if !integerGrid(d.formulas.sigma, step) {
 		return math.NaN()

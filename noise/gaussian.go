@@ -28,7 +28,7 @@ func gaussian(sigma float64) Gaussian {
 // Sigma returns σ.
 func (d Gaussian) Sigma() float64 { return d.formulas.sigma }
 
-// Sample needs σ/step ≤ 2⁴⁶.
+// Sample draws X, NaN unless σ/step ≤ 2⁴⁶.
 func (d Gaussian) Sample(src *Source, step float64) float64 {
 	b, ok := gridScale(d.formulas.sigma, step)
 	if !ok {
@@ -129,8 +129,8 @@ func GaussianSigmaZCDP(rho, sensitivity float64) (float64, error) {
 const deltaMargin = 0x1p-38
 
 // GaussianSigma returns the least σ, rounded up by at most a relative 1e-11, at which N(0, σ²)
-// noise makes a release of ℓ₂ sensitivity Δ₂ (ε, δ)-differentially private, for ε = 0 or in [2⁻⁹⁰⁰,
-// 2⁹⁰⁰] and δ in [2⁻¹⁰²², 1): the analytic Gaussian mechanism (arXiv 1805.06530).
+// noise makes a release of ℓ₂ sensitivity Δ₂ (ε, δ)-DP: the analytic Gaussian mechanism. epsilon
+// may be 0; delta is in [2⁻¹⁰²², 1).
 func GaussianSigma(epsilon, delta, sensitivity float64) (float64, error) {
 	// Algorithm 1 of that paper, solved for t₁ in place of σ: then μ = √(t₁² + 2ε) − t₁ and t₂ =
 	// √(t₁² + 2ε) without cancellation, for every ε.
@@ -188,9 +188,9 @@ func gaussComplement(t, mu float64) float64 {
 }
 
 // GaussianDelta returns the δ at which N(0, σ²) noise makes a release of ℓ₂ sensitivity Δ₂ (ε,
-// δ)-differentially private, rounded up by at most a relative 4e-12 (for δ near 1, 4e-12 of 1 − δ;
-// below e^{−800}, 4e-15 of ln δ), never 0. At the σ of [GaussianSigma] it is at most the given δ.
-// epsilon may be negative, as composition needs: |ε| is 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰].
+// δ)-DP, rounded up by at most a relative 4e-12 (for δ near 1, 4e-12 of 1 − δ; below e^{−800},
+// 4e-15 of ln δ), never 0. At the σ of [GaussianSigma] it is at most the given δ. epsilon may be
+// negative, as composition needs, and 0.
 func GaussianDelta(sigma, epsilon, sensitivity float64) (float64, error) {
 	bound, err := gaussianBound(sigma, epsilon, sensitivity)
 	switch {
@@ -205,7 +205,7 @@ func GaussianDelta(sigma, epsilon, sensitivity float64) (float64, error) {
 }
 
 // GaussianLogDelta returns ln of [GaussianDelta], also where δ underflows, and −Inf only where the
-// logarithm itself overflows.
+// logarithm overflows.
 func GaussianLogDelta(sigma, epsilon, sensitivity float64) (float64, error) {
 	bound, err := gaussianBound(sigma, epsilon, sensitivity)
 	if err != nil {

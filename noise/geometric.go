@@ -7,12 +7,11 @@ import (
 	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
-// Geometric is the distribution on the integers k ≥ 0 with Pr[X ≥ k] = e^{−k/b}, b the scale: the
-// exponential distribution of mean b rounded down. It is memoryless. With q = e^{−1/b} its mean is
-// q/(1−q), and its variance q/(1−q)².
+// Geometric is the distribution on the integers k ≥ 0 with Pr[X ≥ k] = e^{−k/b}: the exponential
+// distribution of mean b rounded down. It is memoryless.
 type Geometric struct{ integer[geometricFormulas] }
 
-// NewGeometric returns the distribution of the scale.
+// NewGeometric returns the distribution of scale b.
 func NewGeometric(scale float64) (Geometric, error) {
 	return made(Geometric{integer[geometricFormulas]{geometricFormulas{scale}}}, checkDiscrete("scale", scale))
 }
@@ -29,7 +28,7 @@ func (d Geometric) SampleInt(src *Source) int64 {
 	return k
 }
 
-// Sample needs scale ≤ 2⁴⁶·max(step, 1).
+// Sample draws X, NaN unless b ≤ 2⁴⁶·max(step, 1).
 func (d Geometric) Sample(src *Source, step float64) float64 {
 	if !integerGrid(d.formulas.scale, step) {
 		return math.NaN()

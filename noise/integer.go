@@ -45,7 +45,7 @@ func (d integer[L]) Quantile(p float64) float64 {
 // Mean is E[X].
 func (d integer[L]) Mean() float64 { return number(d.formulas, L.mean) }
 
-// Variance is E[(X − Mean)²].
+// Variance is Var[X].
 func (d integer[L]) Variance() float64 { return number(d.formulas, L.variance) }
 
 // MeanAbs is E|X|.

@@ -8,10 +8,10 @@ import (
 	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
-// Laplace is the continuous Laplace distribution, b the scale: variance 2b², E|X| = b.
+// Laplace is the continuous Laplace distribution: variance 2b², E|X| = b.
 type Laplace struct{ symmetric[laplaceFormulas] }
 
-// NewLaplace returns the distribution of the scale.
+// NewLaplace returns the distribution of scale b.
 func NewLaplace(scale float64) (Laplace, error) {
 	if err := checkParam("scale", scale); err != nil {
 		return Laplace{}, err
@@ -34,7 +34,7 @@ func LaplaceScale(epsilon, sensitivity float64) (float64, error) {
 	return checkScale(exact.QuotientUp(sensitivity, epsilon), sensitivity, "a number with a scale sensitivity/epsilon in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
 }
 
-// Sample needs scale/step ≤ 2⁴⁶.
+// Sample draws X, NaN unless b/step ≤ 2⁴⁶.
 func (d Laplace) Sample(src *Source, step float64) float64 {
 	k, unit := d.draw(src, step)
 	return float64(k) * unit

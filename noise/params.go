@@ -7,8 +7,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/check"
 )
 
-// ErrParams reports a public parameter outside its range. The text names the parameter, its value
-// and the range.
+// ErrParams reports a public parameter outside its range, and names all three.
 var ErrParams = check.ErrParams
 
 // Every scale, sensitivity, ε and ρ lies in [leastParam, mostParam]: powers of two so far from the

@@ -8,14 +8,14 @@ import (
 	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
-// Pareto is the zero-symmetric Pareto distribution of shape α > 1 and scale s (Tětek, Definition
-// 11), with density
+// Pareto is the zero-symmetric Pareto distribution of shape α and scale s (Tětek, Definition 11),
+// with density
 //
 //	(α−1)/(2s)·(1 + |x|/s)^{−α}.
 //
 // Its moments below α−1 exist: E|X| = s/(α−2), and the variance is 2s²/((α−2)(α−3)). Added to an
-// estimator whose error has a bounded α-th moment it gives pure ε-differential privacy, at the
-// scale that package noise/approx computes.
+// estimator whose error has a bounded α-th moment it gives ε-DP, at the scale that package
+// noise/approx computes.
 type Pareto struct{ symmetric[paretoFormulas] }
 
 // mostShape is the largest shape of [Pareto].
@@ -33,10 +33,9 @@ func (d Pareto) Shape() float64 { return d.formulas.shape }
 // Scale returns s.
 func (d Pareto) Scale() float64 { return d.formulas.scale }
 
-// Sample needs s/step ≤ 2⁴⁶, and is exact below 2⁵³ steps. Beyond, the exact draw is rounded to a
-// float64, and one beyond ±2⁶¹ steps to these, or to ±2¹⁰²³ if that is less: with a heavy tail this
-// happens. Clamp x + Sample, with x on the grid, to a public range of ±2⁵² steps, as package
-// noise/approx does.
+// Sample draws X, NaN unless s/step ≤ 2⁴⁶, exactly below 2⁵³ steps. Beyond, the exact draw is
+// rounded to a float64, and one beyond ±2⁶¹ steps to these, or to ±2¹⁰²³ if that is less: with a
+// heavy tail this happens. Clamp x + Sample, with x on the grid, to a public range of ±2⁵² steps.
 func (d Pareto) Sample(src *Source, step float64) float64 {
 	steps, ok := d.SampleSteps(src, step)
 	if !ok {

@@ -27,15 +27,14 @@ var counter [aes.BlockSize]byte
 var zeros [bufferBytes]byte
 
 // Source is the secret randomness of every mechanism. The zero Source is ready for use. It takes no
-// seed, and no caller can replace it by something weaker; public randomness is in package hashing.
-// It serves one goroutine at a time; go vet reports a copy.
+// seed, and no caller can replace it by something weaker. It serves one goroutine at a time; go vet
+// reports a copy. Public randomness is in package hashing.
 //
-// It is AES-256 in counter mode under a key from the operating system (in FIPS 140-3 mode from Go's
-// DRBG), not from crypto/rand.Reader, for every 8 KiB of output, 128 KiB in bulk. Each word is
-// wiped as it is handed out, so a memory image shows the rest of one buffer and no past draws,
-// after the garbage collector has overwritten the last keys. After a fork, or a snapshot of a
-// virtual machine, both sides may repeat the rest of one buffer, at most 1,024 words: use a new
-// Source.
+// It is AES-256 in counter mode under keys from the operating system (in FIPS 140-3 mode from Go's
+// DRBG), not from crypto/rand.Reader, a new one for every 8 KiB, 128 KiB in bulk. Each word is
+// wiped as it is handed out: a memory image shows the rest of one buffer, and no past draws after
+// the garbage collector has overwritten the last keys. After a fork or a snapshot of a virtual
+// machine both sides may repeat up to 1,024 words: use a new Source.
 type Source struct {
 	_ noCopy
 	// twice removed: whatever prints a Source by reflection gets no further than an address
@@ -75,7 +74,7 @@ const (
 // noCopy makes go vet report copies.
 type noCopy struct{}
 
-// Format prints a fixed text under every verb.
+// Format never prints the state.
 func (s *Source) Format(f fmt.State, _ rune) { fmt.Fprint(f, "noise.Source (secret)") }
 
 // Uint64 returns 64 uniform random bits.

@@ -14,7 +14,7 @@ const mostStudent = 0x1p10
 
 // Student is Student's t distribution with ν = α−1 degrees of freedom, scaled by s/√ν, with density
 //
-//	(1 + (x/s)²)^{−α/2}·Γ(α/2)/(√π·Γ((α−1)/2)·s), α ≥ 2.
+//	(1 + (x/s)²)^{−α/2}·Γ(α/2)/(√π·Γ((α−1)/2)·s).
 //
 // It has the tails of [Pareto] of the same shape, and a flat top: for small ε about half of
 // Pareto's noise. Its variance is s²/(α−3); for α = 2 it is Cauchy's distribution.
@@ -32,7 +32,7 @@ func (d Student) Shape() float64 { return d.formulas.shape }
 // Scale returns s.
 func (d Student) Scale() float64 { return d.formulas.scale }
 
-// Sample needs s/step ≤ 2⁴⁶, and is exact below 2⁵³ steps; beyond see [Pareto.Sample].
+// Sample draws X, NaN unless s/step ≤ 2⁴⁶, exactly below 2⁵³ steps; beyond see [Pareto.Sample].
 func (d Student) Sample(src *Source, step float64) float64 {
 	steps, ok := d.SampleSteps(src, step)
 	if !ok {
