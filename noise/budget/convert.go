@@ -8,21 +8,21 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
 )
 
-// For returns what g promises to the unit u, whatever the data: neighbours for the second unit are
-// that many steps for the first apart, which cost as in [Guarantee.Group].
+// For returns what g promises to u, whatever the data: neighbours for the second unit are that many
+// steps for the first apart, which cost as in [Guarantee.Group].
 //
-//	a unit                       fewer of it, less distance     1
-//	a unit; vectors at d         m of it; at t·d, ℓ₂ also ℓ₁    m; ⌈t⌉
-//	a user, any number of keys   a user, m keys                 1
-//	a user, m keys               a user, m elements             1
-//	an element, AddRemove        a user, m elements             m
-//	a unit, AddRemove            the unit, Replace              2
-//	a user, AddRemove            their data in some steps       2; Replace 4
-//	a user(Within), AddRemove    an element                     2; Replace 4
-//	a user                       OwnElement                     2; Replace 1
-//	an element, Replace          OwnElement                     1
-//	a key, AddRemove             its element, AddRemove         2
-//	a user, 1 element            an element, and the reverse    1
+//	unit                      fewer of it, less distance     1
+//	unit; vectors at d        m of it; at t·d, ℓ₂ also ℓ₁    m; ⌈t⌉
+//	user, any keys            user, m keys                   1
+//	user, m keys              user, m elements               1
+//	element, AddRemove        user, m elements               m
+//	unit, AddRemove           the same, Replace              2
+//	user, AddRemove           UserWithin                     2; Replace 4
+//	user(Within), AddRemove   element                        2; Replace 4
+//	user                      OwnElement                     2; Replace 1
+//	element, Replace          OwnElement                     1
+//	key, AddRemove            element, AddRemove             2
+//	user, 1 element           element, and the reverse       1
 //
 // Rules can be chained; the steps multiply. Error: [ErrMismatch] if no rule is known, as from
 // Replace to AddRemove, ℓ₁ to ℓ₂, or elements to a user by keys.
@@ -62,10 +62,9 @@ func (g Guarantee) steps(n int, u Unit, by account.Path) (Guarantee, error) {
 }
 
 // Group returns the guarantee for m units at once: a user with up to m elements if g is for one
-// element added or removed, vectors at m times the distance, or any group of m. Each release
-// becomes (mε, δ·(1 + e^ε + … + e^{(m−1)ε}))-DP (Lebeda and Tětek, TODS, Lemma 19), m²ρ-zCDP or
-// mμ-GDP. Errors: [ErrParams] unless m is in [1, 2³⁰], [ErrMismatch] if the unit has no such
-// groups.
+// added or removed, vectors at m times the distance, or any m. Each release becomes (mε, δ·(1 + e^ε
+// + … + e^{(m−1)ε}))-DP (Lebeda and Tětek, TODS, Lemma 19), m²ρ-zCDP or mμ-GDP. Errors: [ErrParams]
+// unless m is in [1, 2³⁰], [ErrMismatch] if the unit has no groups.
 func (g Guarantee) Group(m int) (Guarantee, error) {
 	if m < 1 || m > mostMany {
 		return Guarantee{}, check.ParamsError("budget", "the size of the group", m, "an integer in [1, 2³⁰]")
@@ -80,11 +79,10 @@ func (g Guarantee) Group(m int) (Guarantee, error) {
 	return g.steps(m, unit, pathOf(g.unit, unit))
 }
 
-// Stable returns what g promises to the unit u, if one u changes the input by at most distance: of
-// a vector, in the norm of g's unit; else the number of elements, keys, rows or parties that are
-// added or removed, or replaced; 1 for a table with one row per user. The caller must enforce this
-// before the data go in; String and JSON say so, for compositions too. A number of keys is no such
-// promise in a stream, where a user may have a key many times.
+// Stable returns what g promises to u, if one u changes the input by at most distance: of a vector,
+// in the norm of g's unit; else the number of units added or removed, or replaced (1 for a table
+// with one row per user). The caller must enforce this before the data go in; String and JSON say
+// so. A number of keys is no such promise in a stream, where a user may have a key many times.
 //
 // Errors: [ErrParams] unless u is valid and distance at most 2³⁰ times that of g's unit,
 // [ErrMismatch] from a UserWithin to another unit.

@@ -15,14 +15,14 @@
 //
 // (ε, δ)-DP: for neighbouring inputs x, x′ and every set E of outputs, Pr[M(x) ∈ E] ≤ e^ε·Pr[M(x′)
 // ∈ E] + δ. Pure DP is δ = 0. ρ-zCDP bounds the Rényi divergence of order α by αρ. μ-GDP is the
-// guarantee of Gaussian noise of σ = 1/μ at sensitivity 1. Many small releases cost far less than
-// Σε: 365 of ε = .1, ε = 10.31 at δ = 1e-6. Every rounding goes up, at δ down to 1e-300. Budgets
-// that hardly protect are accepted for experiments, and String says so.
+// guarantee of Gaussian noise of σ = 1/μ at sensitivity 1. Budgets that hardly protect are accepted
+// for experiments, and String says so.
 //
-// Releases at the same (ε, δ) compose differently: 50 of (1, 1e-8) have ε = 7.12 if the noise is
-// known to be Gaussian, else 47.9. So a Guarantee prints the given ε and δ, and a Ledger composes a
+// Many small releases cost far less than Σε: 365 of ε = .1, ε = 10.31 at δ = 1e-6. They cost less
+// still if the noise is known: a Guarantee prints the given ε and δ, and a Ledger composes a
 // dominating pair for its noise; random rounding, shared noise and quantiles compose by ε, δ or ρ
-// alone. Spend takes microseconds, and where plain sums do not decide at most 40 milliseconds.
+// alone. Every rounding goes up, at δ down to 1e-300. Spend takes microseconds, and where plain
+// sums do not decide at most 40 milliseconds. composition.md introduces this.
 //
 // # Budgets for years
 //
@@ -39,6 +39,6 @@
 // The caller is responsible for guarantees that are made by hand, decoded, or converted by Stable.
 // Interleaved protocols of several rounds. Anyone who can write the file of a journal.
 //
-// An introduction is in composition.md. Sources: Bun, Steinke (TCC 2016); Canonne, Kamath, Steinke
-// (arXiv 2004.00010); Kairouz, Oh, Viswanath (ICML 2015); Dong, Roth, Su (JRSS-B 2022).
+// Sources: Bun, Steinke (TCC 2016); Canonne, Kamath, Steinke (arXiv 2004.00010); Kairouz, Oh,
+// Viswanath (ICML 2015); Dong, Roth, Su (JRSS-B 2022).
 package budget

@@ -15,9 +15,9 @@ import (
 // Guarantee, and one of invalid numbers (NaN) or Unit, promises nothing: its ε, ρ and μ are +Inf,
 // its δ is 1.
 //
-// [Guarantee.EpsilonAt] and [Guarantee.DeltaAt] take the least of five bounds, rounded up, which
-// hold if releases, but not their guarantees, are chosen after seeing the ones before. The best is
-// within .3 % of the truth for equal releases, 6 % for samples.
+// EpsilonAt and DeltaAt take the least of five bounds, rounded up, which hold if releases, but not
+// their guarantees, are chosen after seeing the ones before: within .3 % of the truth for equal
+// releases, 6 % for samples.
 type Guarantee struct {
 	unit     Unit
 	promised bool // false: no promise, and all else is 0
@@ -85,10 +85,8 @@ func (g Guarantee) WithEscape(escape float64) Guarantee {
 	return promise(g.unit, g.releases().WithEscape(escape), g.on)
 }
 
-// WithPair is for a release with two guarantees for one unit. It prints and adds up as g, and
-// composes also by the noise in better:
-//
-//	budget.ApproxDP(1, 1e-6, u).WithPair(budget.GDP(mu, u).WithEscape(1e-9))
+// WithPair is for a release with both guarantees, for one unit, such as ApproxDP and the [GDP] of
+// its noise. It prints and adds up as g, and composes also by better.
 func (g Guarantee) WithPair(better Guarantee) Guarantee {
 	if !g.promised || !better.promised || g.unit != better.unit {
 		return Guarantee{}
@@ -97,14 +95,14 @@ func (g Guarantee) WithPair(better Guarantee) Guarantee {
 	return g
 }
 
-// WithKeys is for package groupby, whose keys nobody listed: g, (ε, δ)-DP, that composes by k, but
-// not in rules, groups, samples and conversions.
+// WithKeys is for package groupby, whose keys nobody listed: g, (ε, δ)-DP, that composes by k.
+// Rules, groups, samples and conversions use g alone.
 func (g Guarantee) WithKeys(k loss.Keys) Guarantee {
 	return promise(g.unit, g.releases().WithKeys(k), g.on)
 }
 
-// Subsampled returns the guarantee of a release on a secret random sample of the records, if it has
-// g for the sample: (ln(1 + γ(e^ε − 1)), γδ)-DP, γ = fraction in (0, 1] (Balle, Barthe, Gaboardi,
+// Subsampled returns the guarantee of a release on a secret random sample of the records that has g
+// for the sample: (ln(1 + γ(e^ε − 1)), γδ)-DP, γ = fraction in (0, 1] (Balle, Barthe, Gaboardi,
 // NeurIPS 2018).
 //
 //	AddRemove   a Poisson sample: each record with probability γ, independently
@@ -113,11 +111,11 @@ func (g Guarantee) WithKeys(k loss.Keys) Guarantee {
 // All releases in g use one sample, each call a new one. noise.BernoulliAtMost draws it exactly.
 //
 // A Poisson sample of one release by ε, with Laplace or discrete Gaussian noise, or of any number
-// by μ, composes by its exact distribution: a thousand of 1 % with σ = 1 have ε = 2.13 at δ = 1e-6.
-// With μ above 65, and at δ below 2⁻¹⁰⁰ a sample, the bound is much larger.
+// by μ, composes by its exact distribution; above μ = 65, and at δ below 2⁻¹⁰⁰ a sample, the bound
+// is much larger.
 //
-// Errors: [ErrParams] for another fraction, and for other ρ or μ (begin with
-// ApproxDP(g.EpsilonAt(δ), δ, u)); [ErrMismatch] for vectors and groups.
+// Errors: [ErrParams] for another fraction, and for other ρ or μ (use ApproxDP(g.EpsilonAt(δ), δ,
+// u)); [ErrMismatch] for vectors and groups.
 func (g Guarantee) Subsampled(fraction float64) (Guarantee, error) {
 	switch {
 	case !(fraction > 0 && fraction <= 1):
@@ -227,8 +225,8 @@ func (g Guarantee) orInf(x float64) float64 {
 	return x
 }
 
-// String says what is promised to whom, such as "ε = 1, δ = 1e-6 for one user (at most 20 keys),
-// added or removed", and "(hardly any protection)" above ε = 20 or δ = .01.
+// String says what is promised to whom, such as "ε = 1, δ = 1e-6 for one user, added or removed",
+// and "(hardly any protection)" above ε = 20 or δ = .01.
 func (g Guarantee) String() string {
 	if !g.promised {
 		return "no privacy promised"

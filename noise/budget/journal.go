@@ -94,26 +94,26 @@ func OpenJournal(s Storage, atLeast uint64) (*Ledger, error) {
 }
 
 // OpenFile returns the Ledger of a file, or creates both. Close it at the end. One process at a
-// time can open the file; the error of another one says which has it.
+// time can open it; the error of another says which has it.
 //
-// Next to it lie path.lock, and path.least with the number of the last record. If the journal is
-// gone or ends before that, as a restored backup does, OpenFile refuses. path.least may be moved
-// later, to another disk say, and be a link. If it is gone, create an empty one to vouch for the
-// journal. After a crash everything that was acknowledged is there; after a loss of power
+// Next to the journal lie path.lock, and path.least with the number of the last record: if the
+// journal is gone or ends before that, as a restored backup does, OpenFile refuses. path.least may
+// be moved later, to another disk say, and be a link; if it is gone, create an empty one to vouch
+// for the journal. After a crash everything that was acknowledged is there; after a loss of power
 // path.least may be some records behind.
 //
-// Deleting all three files begins a fresh budget, and a backup of all three is accepted. Against
-// both pass the newest published [Ledger.Records] to [Ledger.AtLeast].
+// Deleting all three files begins a fresh budget, and a backup of all is accepted: against both
+// pass the newest published [Ledger.Records] to [Ledger.AtLeast].
 //
-// Errors: [ErrParams] as in [NewLedger], [ErrMismatch] if the file has another budget, unit or
-// rule, [ErrFormat] for a damaged or older journal, or the file system's own.
+// Errors: as [NewLedger]; [ErrMismatch] for another budget, unit or rule, [ErrFormat] for a damaged
+// or older journal, or the file system's own.
 func OpenFile(path string, epsilon, delta float64, u Unit, rules ...Rule) (*Ledger, error) {
 	return openFile(path, durable.Lock, epsilon, delta, u, rules)
 }
 
 // OpenFileContext is OpenFile for processes that take turns: it waits until the context ends, and
-// then the error wraps its cause. Who closes the file comes after one that waits, which has
-// path.lock.next. Locks of network file systems may not hold: see examples/budget/fleet.
+// then the error wraps its cause. A process that closes the file comes after one that waits, which
+// has path.lock.next. Locks of network file systems may not hold: see examples/budget/fleet.
 func OpenFileContext(ctx context.Context, path string, epsilon, delta float64, u Unit, rules ...Rule) (*Ledger, error) {
 	wait := func(path string) (io.Closer, error) { return durable.Wait(ctx, path) }
 	return openFile(path, wait, epsilon, delta, u, rules)
@@ -167,8 +167,8 @@ func (l *Ledger) AtLeast(record uint64) error {
 	return b.journal.Broken
 }
 
-// Err returns why nothing can be spent any more, such as a record that was not written or synced,
-// else nil. Open the journal again: that record may be there.
+// Err returns why nothing can be spent any more, such as a record that was not synced, else nil.
+// Open the journal again: that record may be there.
 func (l *Ledger) Err() error {
 	b := l.lock()
 	defer b.mu.Unlock()
@@ -177,7 +177,7 @@ func (l *Ledger) Err() error {
 
 var errClosed = errors.New("budget: the ledger is closed")
 
-// Close ends a Ledger with a journal, and closes a storage that can be closed.
+// Close ends a Ledger with a journal, and closes the storage if it can be closed.
 func (l *Ledger) Close() error {
 	b := l.lock()
 	defer b.mu.Unlock()

@@ -26,12 +26,12 @@ var (
 	ErrReleased = check.ErrReleased
 )
 
-// Ledger is a public budget for any number of goroutines; a copy is the same Ledger. Spend before a
-// release, and release only if there was no error. All accepted releases together are (ε, δ)-DP by
-// the bounds of [Guarantee].
+// Ledger is a privacy budget for any number of goroutines; a copy is the same Ledger, and
+// everything in it is public. Spend before a release, and release only if there was no error. All
+// accepted releases together are (ε, δ)-DP by the bounds of [Guarantee].
 //
-// Releases may depend on earlier results, but not their guarantees and the order of these: for that
-// use a [Rule]. A budget divided by n pays for n releases, if δ/n is 0 or at least 2⁻¹⁰²².
+// Releases may depend on earlier results; their guarantees and order must not, without a [Rule]. A
+// budget divided by n pays for n releases, if δ/n is 0 or at least 2⁻¹⁰²².
 type Ledger struct {
 	epsilon, delta float64
 	unit           Unit
@@ -44,7 +44,7 @@ type Ledger struct {
 
 // NewLedger returns a budget of (ε, δ). With a rule guarantees may depend on what earlier releases
 // showed; these then have the guarantee of the whole budget, not [Ledger.Spent]. Error: [ErrParams]
-// unless epsilon is 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], delta 0 or in [2⁻¹⁰²², 1), and u valid; also for two
+// unless epsilon is 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], delta 0 or in [2⁻¹⁰²², 1), and u valid, or for two
 // rules, or one that allows nothing.
 func NewLedger(epsilon, delta float64, u Unit, rules ...Rule) (*Ledger, error) {
 	switch {

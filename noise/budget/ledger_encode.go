@@ -171,8 +171,8 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// MarshalJSON returns String; the ε of the budget, of what was spent and of what remains, all at
-// delta; and each record of [Ledger.All].
+// MarshalJSON returns String; the ε of the budget, spent and remaining, all at delta; and the
+// records of [Ledger.All].
 func (l Ledger) MarshalJSON() ([]byte, error) {
 	data, err := l.MarshalBinary()
 	if err != nil {

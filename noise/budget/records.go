@@ -126,7 +126,7 @@ func (l *Ledger) All() iter.Seq[Record] {
 	}
 }
 
-// Spent returns the composition of what was spent, on the whole and on the part that spent most.
+// Spent returns the composition of what was spent on the whole and on the part that spent most.
 func (l *Ledger) Spent() Guarantee {
 	b := l.lock()
 	states, on := l.states(), b.on

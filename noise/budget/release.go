@@ -50,14 +50,11 @@ func ReleaseFunc[T any](l *Ledger, g Guarantee, release func() (T, error)) (none
 
 // ReleaseOnce is [Release] under a name (see [Ledger.SpendOnce]): the output is stored in the
 // ledger, in one record with guarantee and name, before it is returned. For a name that was
-// released before it returns what is stored, and leaves b alone, so a service that crashes at any
-// moment can ask again:
+// released before it returns what is stored, and leaves b alone, so a service that crashes can ask
+// again. Meanwhile other spending waits: b must not use the ledger.
 //
-//	visits, err := budget.ReleaseOnce(ledger, "2026-11-22/visits", builder)
-//
-// Meanwhile other spending waits, so b must not use the ledger. The error is that of SpendOnce,
-// also if the stored object has other Params; then nothing is spent. It is [ErrSpent] if nothing is
-// stored: the name was spent by SpendOnce, or its release failed.
+// Errors: those of SpendOnce, also if the stored object has other Params; then nothing is spent.
+// [ErrSpent] says that nothing is stored: the name was spent by SpendOnce, or its release failed.
 func ReleaseOnce[T interface {
 	*H
 	encoding.BinaryAppender

@@ -8,8 +8,7 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
 )
 
-// Rule adds up releases whose guarantees may depend on results (see [NewLedger]); the zero Rule is
-// none.
+// Rule adds up releases whose guarantees may depend on results; the zero Rule is none.
 type Rule struct {
 	by      ruleKind
 	share   float64 // of Gaussian noise, in MixedRule

@@ -12,10 +12,10 @@ import (
 func (l *Ledger) Spend(g Guarantee) error { return l.take("", g) }
 
 // SpendOnce is Spend for an output with a name, such as 2026-11-22/visits, drawn and paid for once:
-// a service that stopped in between publishes what it stored, or nothing ([ReleaseOnce]).
+// a service that stopped in between publishes what it stored, or nothing.
 //
-// Errors: those of Spend; [ErrSpent] if the name was spent, [ErrMismatch] if so with another
-// guarantee or part; [ErrParams] unless it has 1 to 200 bytes of ASCII, '!' to '~'.
+// Errors: those of Spend; [ErrSpent] if the name was spent, [ErrMismatch] if with another guarantee
+// or part; [ErrParams] unless it has 1 to 200 bytes of ASCII, '!' to '~'.
 func (l *Ledger) SpendOnce(name string, g Guarantee) error {
 	if err := checkName(name); err != nil {
 		return err

@@ -6,11 +6,10 @@ import (
 	"github.com/dpsketch/dpsketch/internal/check"
 )
 
-// Split returns, and does not spend, a guarantee such that n releases with it use up what remains.
-// It has the noise and the δ of like, and the greatest ε, ρ or μ, whichever like is asked for by,
-// that Spend accepts n times, if nothing else is spent before. Each of n like [Gaussian] may have
-// five times the ε of n like [ApproxDP]. The noise of several parts is scaled by one factor; with
-// Gaussian noise for an (ε, δ) among them the last release may be refused.
+// Split returns a guarantee such that n releases with it use up what remains, if nothing else is
+// spent before; it spends nothing. It has the noise and the δ of like, and the greatest ε, ρ or μ,
+// whichever like is asked for by, that Spend accepts n times. The noise of several parts is scaled
+// by one factor; with Gaussian noise for an (ε, δ) among them the last release may be refused.
 //
 // Errors: [ErrParams] if n is not in [1, 2³⁰], or like is asked for by several or subsampled;
 // [ErrMismatch] for another unit; [ErrBudget] if too little is left; or the journal's.

@@ -42,7 +42,7 @@ const (
 	mostDistance  = 0x1p900
 )
 
-// Element is one element of a stream: one event, one view, one purchase.
+// Element is one element of a stream: one event, view or purchase.
 func Element(r Relation) Unit { return discrete(element, 0, r) }
 
 // OwnElement is one element of a stream, replaced by another of the same user.
@@ -304,7 +304,7 @@ func number(x float64) string {
 	return strings.Replace(text, "e+", "e", 1)
 }
 
-// Relation says how neighbouring inputs differ in a [Unit].
+// Relation says how neighbouring inputs differ.
 type Relation uint8
 
 const (
