@@ -8,9 +8,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/check"
 )
 
-// Bernoulli is a bit that is 1 with probability exactly K/2⁶⁴. Another probability is rounded in
-// the direction that the guarantee needs: [BernoulliAtLeast] or [BernoulliAtMost]. The zero value
-// is a fair coin.
+// Bernoulli is a bit that is 1 with probability exactly K/2⁶⁴; others are rounded in the direction
+// that the guarantee needs: [BernoulliAtLeast] or [BernoulliAtMost]. The zero value is a fair coin.
 type Bernoulli struct {
 	fromHalf uint64 // k ⊕ 2⁶³, so that 0 stands for k = 2⁶³
 }
@@ -131,8 +130,8 @@ func (b Bernoulli) Flip(src *Source, table []uint64) {
 	clear(random)
 }
 
-// RandomizedRound rounds x to one of the two multiples of step around it, such that the mean is x.
-// For x = NaN or ±Inf, and a step that is no power of two, it is NaN.
+// RandomizedRound rounds x to one of the two multiples of step around it, with mean x. For x = NaN
+// or ±Inf, or a step that is no power of two, it returns NaN.
 func RandomizedRound(src *Source, x, step float64) float64 {
 	y := math.Abs(x) / step
 	if !powerOfTwo(step) || math.IsNaN(x) || math.IsInf(x, 0) {

@@ -10,8 +10,8 @@ import (
 )
 
 // CorrelatedGaussian is noise that is partly the same for all keys: Z + Nᵢ for key i, with one Z ~
-// N(0, s²) and an own Nᵢ ~ N(0, σ²) each, all independent. A release whose neighbours differ by v ∈
-// ℝᵈ is ρ-zCDP with
+// N(0, s²) and an own Nᵢ ~ N(0, σ²) each, independent. A release whose neighbours differ by v ∈ ℝᵈ
+// is ρ-zCDP with
 //
 //	ρ = (‖v‖₂² − s²·(v₁ + … + v_d)²/(σ² + d·s²))/(2σ²).
 //
@@ -31,7 +31,7 @@ func (d CorrelatedGaussian) Marginal() Gaussian { return gaussian(math.Hypot(d.s
 // Sampler draws Z and returns a function that draws Z + Nᵢ for one key after the other, rounded to
 // the nearest multiple of step; all results together are exact. Each release needs its own Sampler,
 // for all its keys. The function holds Z, which is secret, and reads src; it serves one goroutine
-// at a time. Unless s/step and σ/step are at most 2⁴⁶ all results are NaN.
+// at a time. All results are NaN unless s/step and σ/step are at most 2⁴⁶.
 func (d CorrelatedGaussian) Sampler(src *Source, step float64) func() float64 {
 	sample, _ := d.SamplerBeside(src, step, d.own)
 	return sample

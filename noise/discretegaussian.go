@@ -6,7 +6,7 @@ import (
 )
 
 // DiscreteGaussian is the discrete normal distribution. Its standard deviation is below σ: by 2e-7
-// of it at σ = 1, by less than a rounding error from σ = 2 on.
+// of it at σ = 1, by less than a rounding error from σ = 2.
 type DiscreteGaussian struct {
 	integer[discreteGaussianFormulas]
 	proposal DiscreteLaplace // of scale ⌊σ⌋ + 1

@@ -289,9 +289,9 @@ func (d DiscreteLaplace) CountTails(src *Source, draws uint64, least int64) uint
 	return count
 }
 
-// CountLayer is [DiscreteLaplace.CountTail] among draws that are known to be less than below;
-// math.MaxInt64 stands for no bound, and a least below 1 counts as 1. Each X in a layer is
-// independent: least plus a [Geometric] draw of the same scale modulo below − least.
+// CountLayer is [DiscreteLaplace.CountTail] among draws known to be less than below (math.MaxInt64:
+// no bound); a least below 1 counts as 1. Each X in a layer is independent: least plus a
+// [Geometric] draw of the same scale modulo below − least.
 func (d DiscreteLaplace) CountLayer(src *Source, draws uint64, least, below int64) uint64 {
 	// p = (G(least) − G(below))/(1 − G(below)), G(n) = Pr[X ≥ n]. Pr ∝ q^j for j below below −
 	// least, and the sum of q^{j+i·(below−least)} over all i ≥ 0 is proportional to q^j.

@@ -56,9 +56,9 @@
 //
 // # A distribution that was not built
 //
-// With an error, a constructor returns the zero value, and a calibration NaN. Its draws hide any
-// value that they are added to: a float64 is NaN, an integer uniform over all int64 (added with
-// wrap-around a one-time pad), a bit a fair coin. So a program that ignores an error releases
+// With an error, a constructor returns the zero value, and a calibration NaN. Draws from a zero
+// value hide what they are added to: a float64 is NaN, an integer uniform over all int64 (added
+// with wrap-around a one-time pad), a bit a fair coin. So a program that ignores an error releases
 // garbage, and nothing about the data.
 //
 // # Not covered

@@ -204,8 +204,7 @@ func GaussianDelta(sigma, epsilon, sensitivity float64) (float64, error) {
 	return math.Nextafter(math.Exp(bound.log), 1), nil
 }
 
-// GaussianLogDelta returns ln of [GaussianDelta], also where δ underflows, and −Inf only where the
-// logarithm overflows.
+// GaussianLogDelta returns ln of [GaussianDelta], −Inf only where that overflows.
 func GaussianLogDelta(sigma, epsilon, sensitivity float64) (float64, error) {
 	bound, err := gaussianBound(sigma, epsilon, sensitivity)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
-// Geometric is the distribution on the integers k ≥ 0 with Pr[X ≥ k] = e^{−k/b}: the exponential
+// Geometric is the distribution with Pr[X ≥ k] = e^{−k/b} for integers k ≥ 0: the exponential
 // distribution of mean b rounded down. It is memoryless.
 type Geometric struct{ integer[geometricFormulas] }
 

@@ -31,10 +31,10 @@ var zeros [bufferBytes]byte
 // reports a copy. Public randomness is in package hashing.
 //
 // It is AES-256 in counter mode under keys from the operating system (in FIPS 140-3 mode from Go's
-// DRBG), not from crypto/rand.Reader, a new one for every 8 KiB, 128 KiB in bulk. Each word is
-// wiped as it is handed out: a memory image shows the rest of one buffer, and no past draws after
-// the garbage collector has overwritten the last keys. After a fork or a snapshot of a virtual
-// machine both sides may repeat up to 1,024 words: use a new Source.
+// DRBG), not from crypto/rand.Reader, one for each 8 KiB, or 128 KiB in bulk. Each word is wiped as
+// it is handed out: a memory image shows the rest of one buffer, and no past draws after the
+// garbage collector has overwritten the last keys. After a fork or a snapshot of a virtual machine
+// both sides may repeat up to 1,024 words: use a new Source.
 type Source struct {
 	_ noCopy
 	// twice removed: whatever prints a Source by reflection gets no further than an address
@@ -129,7 +129,7 @@ func (s *Source) Uint64N(n uint64) uint64 {
 func (*noCopy) Lock()   {}
 func (*noCopy) Unlock() {}
 
-// Fill sets every element of dst to 64 uniform random bits.
+// Fill sets every element to 64 uniform random bits.
 func (s *Source) Fill(dst []uint64) {
 	for len(dst) > 0 {
 		var n int

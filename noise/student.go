@@ -16,8 +16,8 @@ const mostStudent = 0x1p10
 //
 //	(1 + (x/s)²)^{−α/2}·Γ(α/2)/(√π·Γ((α−1)/2)·s).
 //
-// It has the tails of [Pareto] of the same shape, and a flat top: for small ε about half of
-// Pareto's noise. Its variance is s²/(α−3); for α = 2 it is Cauchy's distribution.
+// It has the tails of [Pareto] of the same shape, and a flat top: for small ε about half its noise.
+// Its variance is s²/(α−3); for α = 2 it is Cauchy's distribution.
 type Student struct{ symmetric[studentFormulas] }
 
 // NewStudent returns the distribution of shape α in [2, 2¹⁰] and scale s.

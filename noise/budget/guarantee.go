@@ -105,10 +105,10 @@ func (g Guarantee) WithKeys(k loss.Keys) Guarantee {
 // for the sample: (ln(1 + γ(e^ε − 1)), γδ)-DP, γ = fraction in (0, 1] (Balle, Barthe, Gaboardi,
 // NeurIPS 2018).
 //
-//	AddRemove   a Poisson sample: each record with probability γ, independently
+//	AddRemove   a Poisson sample: each record with probability γ (noise.BernoulliAtMost)
 //	Replace     m of n records without replacement, m/n = γ, m and n public
 //
-// All releases in g use one sample, each call a new one. noise.BernoulliAtMost draws it exactly.
+// All releases in g use one sample, each call a new one.
 //
 // A Poisson sample of one release by ε, with Laplace or discrete Gaussian noise, or of any number
 // by μ, composes by its exact distribution; above μ = 65, and at δ below 2⁻¹⁰⁰ a sample, the bound

@@ -46,8 +46,8 @@ type Storage interface {
 // left out if none.
 
 // CreateJournal gives the new Ledger l a journal in the empty storage: each record is written and
-// synced before Spend returns. The caller must sync the folder of a new file. Errors: [ErrMismatch]
-// or [ErrFormat] if l or the storage is not empty, or the storage's own.
+// synced before Spend returns. Sync the folder of a new file. Errors: [ErrMismatch] or [ErrFormat]
+// if l or the storage is not empty, or the storage's own.
 func CreateJournal(s Storage, l *Ledger) (*Ledger, error) {
 	if l == nil || l.book == nil {
 		return nil, check.MismatchError("budget", "Ledger", "none", "one made by NewLedger")
