@@ -51,7 +51,7 @@ const (
 	ofElements = 1 << 63 // of the elements of a user, in place of a period
 )
 
-// UnitSize is the length of the encoding of a [Unit].
+// UnitSize is the length in bytes of the encoding of a [Unit].
 const UnitSize = 1 + 1 + 4 + 4 + 8
 
 // AppendBinary appends the encoding, [UnitSize] bytes.
