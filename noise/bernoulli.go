@@ -8,16 +8,15 @@ import (
 	"github.com/dpsketch/dpsketch/internal/check"
 )
 
-// Bernoulli is the distribution of a bit that is 1 with probability exactly K/2⁶⁴. A probability p
-// that is no multiple of 2⁻⁶⁴ is rounded in the direction that the guarantee needs:
-// [BernoulliAtLeast] or [BernoulliAtMost]. The zero value is a fair coin.
+// Bernoulli is a bit that is 1 with probability exactly K/2⁶⁴; others are rounded in the direction
+// that the guarantee needs: [BernoulliAtLeast] or [BernoulliAtMost]. The zero value is a fair coin.
 type Bernoulli struct {
 	fromHalf uint64 // k ⊕ 2⁶³, so that 0 stands for k = 2⁶³
 }
 
 const half = 1 << 63 // of 2⁶⁴
 
-// NewBernoulli returns the distribution with probability k/2⁶⁴.
+// NewBernoulli returns probability k/2⁶⁴.
 func NewBernoulli(k uint64) Bernoulli { return Bernoulli{k ^ half} }
 
 // BernoulliAtMost returns the largest k/2⁶⁴ ≤ p, for p in [0, 1); for p = 1 it is 1 − 2⁻⁶⁴.
@@ -39,9 +38,8 @@ func BernoulliAtLeast(p float64) (Bernoulli, error) {
 	return NewBernoulli(uint64(math.Ceil(p * 0x1p64))), nil // p ≤ 1 − 2⁻⁵³
 }
 
-// RandomizedResponse returns the distribution of the flips of ε-differentially private randomized
-// response, see [Bernoulli.Flip]: the least k/2⁶⁴ ≥ 1/(e^ε + 1). epsilon must be in [0, 44]: above
-// 44 the probability is about the rounding unit 2⁻⁶⁴.
+// RandomizedResponse returns the flips ([Bernoulli.Flip]) of ε-DP randomized response: the least
+// k/2⁶⁴ ≥ 1/(e^ε + 1), for epsilon in [0, 44].
 func RandomizedResponse(epsilon float64) (Bernoulli, error) {
 	if !(epsilon >= 0 && epsilon <= 44) {
 		return Bernoulli{}, check.ParamsError("noise", "epsilon", epsilon, "a number in [0, 44]")
@@ -55,7 +53,7 @@ func RandomizedResponse(epsilon float64) (Bernoulli, error) {
 	return BernoulliAtLeast(min(p, 0.5))
 }
 
-// K returns k, the probability in units of 2⁻⁶⁴.
+// K returns k.
 func (b Bernoulli) K() uint64 { return b.fromHalf ^ half }
 
 // Prob returns k/2⁶⁴, rounded to a float64.
@@ -108,8 +106,7 @@ func (t *threshold) below(random *[512]byte) (word uint64, read int) {
 // longWords is the number of words that Flip draws at a time for a long table.
 const longWords = 4096
 
-// Flip flips every bit of table independently with probability k/2⁶⁴: randomized response, and on a
-// table of zeros independent bits.
+// Flip flips every bit of table independently with probability k/2⁶⁴.
 func (b Bernoulli) Flip(src *Source, table []uint64) {
 	t := newThreshold(b.K())
 	if len(table) < longWords/8 {
@@ -133,8 +130,8 @@ func (b Bernoulli) Flip(src *Source, table []uint64) {
 	clear(random)
 }
 
-// RandomizedRound rounds x to one of the two multiples of step around it, such that the mean is
-// exactly x. step must be a power of two; otherwise, and for x = NaN or ±Inf, the result is NaN.
+// RandomizedRound rounds x to one of the two multiples of step around it, with mean x. For x = NaN
+// or ±Inf, or a step that is no power of two, it returns NaN.
 func RandomizedRound(src *Source, x, step float64) float64 {
 	y := math.Abs(x) / step
 	if !powerOfTwo(step) || math.IsNaN(x) || math.IsInf(x, 0) {

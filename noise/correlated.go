@@ -10,41 +10,35 @@ import (
 )
 
 // CorrelatedGaussian is noise that is partly the same for all keys: Z + Nᵢ for key i, with one Z ~
-// N(0, s²) and an own Nᵢ ~ N(0, σ²) each, all independent. On d keys its covariance is σ²·I +
-// s²·𝟏𝟏ᵀ, so a release whose neighbours differ by v ∈ ℝᵈ is ρ-zCDP with
+// N(0, s²) and an own Nᵢ ~ N(0, σ²) each, independent. A release whose neighbours differ by v ∈ ℝᵈ
+// is ρ-zCDP with
 //
 //	ρ = (‖v‖₂² − s²·(v₁ + … + v_d)²/(σ² + d·s²))/(2σ²).
 //
-// If all changes have the same sign and a size of at most 1, s² = σ²/√d needs, for large d, half
-// the standard deviation of independent noise (Lebeda, Better Gaussian Mechanism using Correlated
-// Noise, SOSA 2025, arXiv 2408.07853; Lebeda and Retschmeier, arXiv 2412.10357, for sparse
-// histograms).
+// If all changes have one sign and a size of at most 1, s² = σ²/√d needs, for large d, half the
+// standard deviation of independent noise (Lebeda, arXiv 2408.07853; for sparse histograms Lebeda
+// and Retschmeier, arXiv 2412.10357).
 type CorrelatedGaussian struct{ shared, own float64 }
 
-// NewCorrelatedGaussian returns the distribution with the standard deviations s = shared and σ =
-// own, in the units of the data. The error wraps [ErrParams] unless own is in [2⁻⁹⁰⁰, 2⁹⁰⁰], and
-// shared is 0 or in the same range.
+// NewCorrelatedGaussian returns the distribution with s = shared, which may be 0, and σ = own.
 func NewCorrelatedGaussian(shared, own float64) (CorrelatedGaussian, error) {
 	return made(CorrelatedGaussian{shared + 0, own}, cmp.Or(checkOrZero("shared", shared), checkParam("own", own)))
 }
 
-// Marginal returns the distribution of the noise of one key, N(0, s² + σ²), to plan with.
+// Marginal returns the distribution of one key's noise, N(0, s² + σ²).
 func (d CorrelatedGaussian) Marginal() Gaussian { return gaussian(math.Hypot(d.shared, d.own)) }
 
-// Sampler draws Z and returns a function that draws the noise of one key after the other, Z + Nᵢ
-// rounded to the nearest multiple of step. For all keys together the results have exactly the
-// distribution of the ideal vector with each coordinate rounded. Each release needs its own
-// Sampler, for all its keys. The function holds Z, which is secret, and reads src; it serves one
-// goroutine at a time. step must be a power of two with s/step and σ/step at most 2⁴⁶; otherwise
-// all results are NaN.
+// Sampler draws Z and returns a function that draws Z + Nᵢ for one key after the other, rounded to
+// the nearest multiple of step; all results together are exact. Each release needs its own Sampler,
+// for all its keys. The function holds Z, which is secret, and reads src; it serves one goroutine
+// at a time. All results are NaN unless s/step and σ/step are at most 2⁴⁶.
 func (d CorrelatedGaussian) Sampler(src *Source, step float64) func() float64 {
 	sample, _ := d.SamplerBeside(src, step, d.own)
 	return sample
 }
 
 // SamplerBeside is [CorrelatedGaussian.Sampler] for keys and for other numbers: the second function
-// draws Z + M with the same Z, where M has the standard deviation otherOwn, in [2⁻⁹⁰⁰, 2⁹⁰⁰] and
-// with otherOwn/step at most 2⁴⁶. All results together are exact.
+// draws Z + M with the same Z, M of standard deviation otherOwn, otherOwn/step at most 2⁴⁶.
 func (d CorrelatedGaussian) SamplerBeside(src *Source, step, otherOwn float64) (key, other func() float64) {
 	own, ok := gridScale(d.own, step)
 	second, secondOK := gridScale(otherOwn, step)

@@ -5,26 +5,23 @@ import (
 	"math/big"
 )
 
-// DiscreteGaussian is the discrete normal distribution on the integers, Pr[X = k] ∝ e^{−k²/(2σ²)}.
-// Noise of parameter σ = Δ₂/√(2ρ), in every coordinate, makes an integer release of ℓ₂ sensitivity
-// Δ₂ ρ-zCDP (Canonne, Kamath, Steinke, arXiv 2004.00010, Theorem 4). The standard deviation is
-// smaller than σ: by 2e-7 of it at σ = 1, by less than a rounding error from σ = 2 on.
+// DiscreteGaussian is the discrete normal distribution. Its standard deviation is below σ: by 2e-7
+// of it at σ = 1, by less than a rounding error from σ = 2.
 type DiscreteGaussian struct {
 	integer[discreteGaussianFormulas]
 	proposal DiscreteLaplace // of scale ⌊σ⌋ + 1
 }
 
-// NewDiscreteGaussian returns the discrete normal distribution of parameter sigma. The error wraps
-// [ErrParams] unless sigma is in [2⁻⁹⁰⁰, 2⁵⁰].
+// NewDiscreteGaussian returns the distribution of parameter sigma.
 func NewDiscreteGaussian(sigma float64) (DiscreteGaussian, error) {
 	d := DiscreteGaussian{integer[discreteGaussianFormulas]{discreteGaussianFormulas{sigma}}, discreteLaplace(math.Floor(sigma) + 1)}
 	return made(d, checkDiscrete("sigma", sigma))
 }
 
-// Sigma returns the parameter σ.
+// Sigma returns σ.
 func (d DiscreteGaussian) Sigma() float64 { return d.formulas.sigma }
 
-// SampleInt draws X exactly.
+// SampleInt draws X.
 func (d DiscreteGaussian) SampleInt(src *Source) int64 {
 	// Canonne, Kamath and Steinke (arXiv 2004.00010), Algorithm 3: a discrete Laplace draw y of
 	// integer scale t = ⌊σ⌋ + 1 is accepted with probability exp(−(|y| − σ²/t)²/(2σ²)).
@@ -56,8 +53,7 @@ func cksExponent(y int64, sigma, t float64) *big.Rat {
 	return z.Quo(z, variance.Add(variance, variance))
 }
 
-// Sample draws X exactly and rounds it to a multiple of step, halves up. step is a power of two
-// with σ ≤ 2⁴⁶·max(step, 1); else the result is NaN.
+// Sample draws X, NaN unless σ ≤ 2⁴⁶·max(step, 1).
 func (d DiscreteGaussian) Sample(src *Source, step float64) float64 {
 	if !integerGrid(d.formulas.sigma, step) {
 		return math.NaN()

@@ -9,16 +9,13 @@ import (
 	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
-// DiscreteLaplace is the two-sided geometric distribution on the integers, Pr[X = k] =
-// tanh(1/(2b))·e^{−|k|/b}, b the scale. Noise of scale Δ₁/ε makes an integer release of ℓ₁
-// sensitivity Δ₁ ε-differentially private (Ghosh, Roughgarden, Sundararajan, STOC 2009). The
-// variance is 1/(2·sinh²(1/(2b))), a little below 2b², and E|X| = 1/sinh(1/b).
+// DiscreteLaplace is the two-sided geometric distribution, Pr[X = k] = tanh(1/(2b))·e^{−|k|/b}. Its
+// variance is a little below 2b².
 type DiscreteLaplace struct {
 	integer[discreteLaplaceFormulas]
 }
 
-// NewDiscreteLaplace returns the discrete Laplace distribution of the scale. The error wraps
-// [ErrParams] unless scale is in [2⁻⁹⁰⁰, 2⁵⁰].
+// NewDiscreteLaplace returns the distribution of scale b.
 func NewDiscreteLaplace(scale float64) (DiscreteLaplace, error) {
 	return made(discreteLaplace(scale), checkDiscrete("scale", scale))
 }
@@ -32,7 +29,7 @@ func discreteLaplace(scale float64) DiscreteLaplace {
 // Scale returns b.
 func (d DiscreteLaplace) Scale() float64 { return d.formulas.scale }
 
-// SampleInt draws X exactly.
+// SampleInt draws X.
 func (d DiscreteLaplace) SampleInt(src *Source) int64 {
 	// the quick path (see laplace.go): quickFloor in one piece
 	if src.state == nil || !(d.formulas.valid() && d.formulas.scale < 0x1p20) {
@@ -74,8 +71,7 @@ func (d DiscreteLaplace) exactInt(src *Source) int64 {
 	}
 }
 
-// Sample draws X exactly and rounds it to a multiple of step, halves up. step is a power of two
-// with scale ≤ 2⁴⁶·max(step, 1); else the result is NaN.
+// Sample draws X, NaN unless b ≤ 2⁴⁶·max(step, 1).
 func (d DiscreteLaplace) Sample(src *Source, step float64) float64 {
 	if !integerGrid(d.formulas.scale, step) {
 		return math.NaN()
@@ -196,8 +192,8 @@ func (d discreteLaplaceFormulas) logMass(j float64) float64 {
 	return -math.Abs(j)/d.scale + math.Log(math.Tanh(0.5/d.scale))
 }
 
-// SampleTail draws X and returns it if X ≥ least, else 0 and false, exactly. Where Pr[X ≥ least] is
-// small it costs a random word and a comparison.
+// SampleTail draws X and returns it if X ≥ least, else 0 and false, cheaply where Pr[X ≥ least] is
+// small.
 func (d DiscreteLaplace) SampleTail(src *Source, least int64) (x int64, ok bool) {
 	// For least ≥ 1, Pr[X ≥ least] = e^{−least/b}/(1+q), q = e^{−1/b}; given that, X − least is
 	// geometric. Both factors are decided exactly.
@@ -247,10 +243,9 @@ func bernoulliHalf(src *Source, b float64) bool {
 	return true
 }
 
-// CountTail returns the number of X ≥ least among draws independent variables X, with exactly the
-// binomial distribution, in time proportional to 1 + that number (of X < least if least ≤ 0). Each
-// of the X ≥ least, for least ≥ 1, is independent of the others and is least plus a [Geometric]
-// draw of the same scale.
+// CountTail returns the number of X ≥ least among draws independent X, exactly, in time
+// proportional to 1 + that number (of X < least if least ≤ 0). Each X ≥ least ≥ 1 is independent:
+// least plus a [Geometric] draw of the same scale.
 func (d DiscreteLaplace) CountTail(src *Source, draws uint64, least int64) uint64 {
 	switch {
 	case least <= -math.MaxInt64: // no int64 draw is less
@@ -269,7 +264,7 @@ func (d DiscreteLaplace) CountTail(src *Source, draws uint64, least int64) uint6
 	return c.count(src, draws)
 }
 
-// CountTails is [DiscreteLaplace.CountTail] for the number of |X| ≥ least.
+// CountTails is [DiscreteLaplace.CountTail] for |X| ≥ least.
 func (d DiscreteLaplace) CountTails(src *Source, draws uint64, least int64) uint64 {
 	switch {
 	case least <= 0:
@@ -294,9 +289,9 @@ func (d DiscreteLaplace) CountTails(src *Source, draws uint64, least int64) uint
 	return count
 }
 
-// CountLayer is [DiscreteLaplace.CountTail] among draws that are known to be less than below;
-// math.MaxInt64 stands for no bound, and a least below 1 counts as 1. Each of the X in a layer is
-// independent of the others: least plus a [Geometric] draw of the same scale modulo below − least.
+// CountLayer is [DiscreteLaplace.CountTail] among draws known to be less than below (math.MaxInt64:
+// no bound); a least below 1 counts as 1. Each X in a layer is independent: least plus a
+// [Geometric] draw of the same scale modulo below − least.
 func (d DiscreteLaplace) CountLayer(src *Source, draws uint64, least, below int64) uint64 {
 	// p = (G(least) − G(below))/(1 − G(below)), G(n) = Pr[X ≥ n]. Pr ∝ q^j for j below below −
 	// least, and the sum of q^{j+i·(below−least)} over all i ≥ 0 is proportional to q^j.

@@ -10,13 +10,10 @@ import (
 	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
-// Gaussian is the normal distribution N(0, σ²); E|X| is σ·√(2/π). Noise of the σ that
-// [GaussianSigma] returns, in every coordinate, makes a release of ℓ₂ sensitivity Δ₂ (ε,
-// δ)-differentially private.
+// Gaussian is the normal distribution N(0, σ²); E|X| is σ·√(2/π).
 type Gaussian struct{ symmetric[gaussianFormulas] }
 
-// NewGaussian returns the normal distribution of standard deviation sigma, in the units of the
-// data. The error wraps [ErrParams] unless sigma is in [2⁻⁹⁰⁰, 2⁹⁰⁰].
+// NewGaussian returns the distribution of standard deviation sigma.
 func NewGaussian(sigma float64) (Gaussian, error) {
 	if err := checkParam("sigma", sigma); err != nil {
 		return Gaussian{}, err
@@ -28,11 +25,10 @@ func gaussian(sigma float64) Gaussian {
 	return Gaussian{symmetric[gaussianFormulas]{gaussianFormulas{sigma}}}
 }
 
-// Sigma returns σ, the standard deviation.
+// Sigma returns σ.
 func (d Gaussian) Sigma() float64 { return d.formulas.sigma }
 
-// Sample draws X exactly, rounded to the nearest multiple of step, a power of two with σ/step ≤
-// 2⁴⁶; else the result is NaN.
+// Sample draws X, NaN unless σ/step ≤ 2⁴⁶.
 func (d Gaussian) Sample(src *Source, step float64) float64 {
 	b, ok := gridScale(d.formulas.sigma, step)
 	if !ok {
@@ -106,11 +102,8 @@ func (d gaussianFormulas) variance() float64 { return d.sigma * d.sigma }
 
 func (d gaussianFormulas) meanAbs() float64 { return d.sigma / sqrtHalfPi }
 
-// GaussianSigmaZCDP returns σ ≥ Δ₂/√(2ρ), larger by at most a relative 2⁻⁵⁰: the parameter at which
-// Gaussian and discrete Gaussian noise makes a release of ℓ₂ sensitivity Δ₂ ρ-zCDP (Bun and
-// Steinke, TCC 2016, Proposition 1.6; arXiv 2004.00010, Theorem 4). sensitivity and the result are
-// in the units of the data. The error wraps [ErrParams] unless both arguments and the result are in
-// [2⁻⁹⁰⁰, 2⁹⁰⁰].
+// GaussianSigmaZCDP returns σ ≥ Δ₂/√(2ρ), larger by at most a relative 2⁻⁵⁰, for Gaussian and
+// discrete Gaussian noise.
 func GaussianSigmaZCDP(rho, sensitivity float64) (float64, error) {
 	if err := cmp.Or(checkParam("rho", rho), checkParam("sensitivity", sensitivity)); err != nil {
 		return math.NaN(), err
@@ -136,10 +129,8 @@ func GaussianSigmaZCDP(rho, sensitivity float64) (float64, error) {
 const deltaMargin = 0x1p-38
 
 // GaussianSigma returns the least σ, rounded up by at most a relative 1e-11, at which N(0, σ²)
-// noise in every coordinate makes a release of ℓ₂ sensitivity Δ₂ (ε, δ)-differentially private: the
-// analytic Gaussian mechanism (arXiv 1805.06530). sensitivity and the result are in the units of
-// the data. The error wraps [ErrParams] unless ε is 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], δ in [2⁻¹⁰²², 1), and
-// the sensitivity and the result in [2⁻⁹⁰⁰, 2⁹⁰⁰].
+// noise makes a release of ℓ₂ sensitivity Δ₂ (ε, δ)-DP: the analytic Gaussian mechanism. epsilon
+// may be 0; delta is in [2⁻¹⁰²², 1).
 func GaussianSigma(epsilon, delta, sensitivity float64) (float64, error) {
 	// Algorithm 1 of that paper, solved for t₁ in place of σ: then μ = √(t₁² + 2ε) − t₁ and t₂ =
 	// √(t₁² + 2ε) without cancellation, for every ε.
@@ -196,12 +187,10 @@ func gaussComplement(t, mu float64) float64 {
 	return normalTail(-t, 0) + gaussKernel(t, 0)*mills(t+mu)/sqrt2Pi
 }
 
-// GaussianDelta returns the δ at which N(0, σ²) noise in every coordinate makes a release of ℓ₂
-// sensitivity Δ₂ (ε, δ)-differentially private: an upper bound on the exact δ, larger by at most a
-// relative 4e-12 (for δ near 1, 4e-12 of 1 − δ; below e^{−800}, 4e-15 of ln δ), and never 0. At the
-// σ of GaussianSigma it is at most the given δ. epsilon may be negative, as composition needs. The
-// error wraps [ErrParams] unless |ε| is 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], and σ and the sensitivity in [2⁻⁹⁰⁰,
-// 2⁹⁰⁰].
+// GaussianDelta returns the δ at which N(0, σ²) noise makes a release of ℓ₂ sensitivity Δ₂ (ε,
+// δ)-DP, rounded up by at most a relative 4e-12 (for δ near 1, 4e-12 of 1 − δ; below e^{−800},
+// 4e-15 of ln δ), never 0. At the σ of [GaussianSigma] it is at most the given δ. epsilon may be
+// negative, as composition needs, and 0.
 func GaussianDelta(sigma, epsilon, sensitivity float64) (float64, error) {
 	bound, err := gaussianBound(sigma, epsilon, sensitivity)
 	switch {
@@ -215,8 +204,7 @@ func GaussianDelta(sigma, epsilon, sensitivity float64) (float64, error) {
 	return math.Nextafter(math.Exp(bound.log), 1), nil
 }
 
-// GaussianLogDelta returns ln of GaussianDelta, also where δ underflows, and −Inf only where the
-// logarithm itself overflows.
+// GaussianLogDelta returns ln of [GaussianDelta], −Inf only where that overflows.
 func GaussianLogDelta(sigma, epsilon, sensitivity float64) (float64, error) {
 	bound, err := gaussianBound(sigma, epsilon, sensitivity)
 	if err != nil {

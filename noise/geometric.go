@@ -7,13 +7,11 @@ import (
 	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
-// Geometric is the distribution on the integers k ≥ 0 with Pr[X ≥ k] = e^{−k/b}, b the scale: the
-// exponential distribution of mean b rounded down. It is memoryless. With q = e^{−1/b} its mean is
-// q/(1−q), and its variance q/(1−q)².
+// Geometric is the distribution with Pr[X ≥ k] = e^{−k/b} for integers k ≥ 0: the exponential
+// distribution of mean b rounded down. It is memoryless.
 type Geometric struct{ integer[geometricFormulas] }
 
-// NewGeometric returns the geometric distribution of the scale. The error wraps [ErrParams] unless
-// scale is in [2⁻⁹⁰⁰, 2⁵⁰].
+// NewGeometric returns the distribution of scale b.
 func NewGeometric(scale float64) (Geometric, error) {
 	return made(Geometric{integer[geometricFormulas]{geometricFormulas{scale}}}, checkDiscrete("scale", scale))
 }
@@ -21,7 +19,7 @@ func NewGeometric(scale float64) (Geometric, error) {
 // Scale returns b.
 func (d Geometric) Scale() float64 { return d.formulas.scale }
 
-// SampleInt draws X exactly.
+// SampleInt draws X.
 func (d Geometric) SampleInt(src *Source) int64 {
 	if !d.formulas.valid() {
 		return unbuiltInt(src)
@@ -30,8 +28,7 @@ func (d Geometric) SampleInt(src *Source) int64 {
 	return k
 }
 
-// Sample draws X exactly and rounds it to a multiple of step, halves up. step is a power of two
-// with scale ≤ 2⁴⁶·max(step, 1); else the result is NaN.
+// Sample draws X, NaN unless b ≤ 2⁴⁶·max(step, 1).
 func (d Geometric) Sample(src *Source, step float64) float64 {
 	if !integerGrid(d.formulas.scale, step) {
 		return math.NaN()

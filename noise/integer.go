@@ -25,16 +25,16 @@ func (d integer[L]) at(x float64, f func(L, float64) float64) float64 {
 	return evaluated(d.formulas, math.Floor(x), f)
 }
 
-// CDF returns Pr[X ≤ x].
+// CDF is Pr[X ≤ x].
 func (d integer[L]) CDF(x float64) float64 { return d.at(x, L.atMost) }
 
-// Survival returns Pr[X > x].
+// Survival is Pr[X > x].
 func (d integer[L]) Survival(x float64) float64 { return d.at(x, L.above) }
 
-// LogSurvival returns ln Pr[X > x].
+// LogSurvival is ln Survival.
 func (d integer[L]) LogSurvival(x float64) float64 { return d.at(x, L.logAbove) }
 
-// Quantile returns the least integer k with CDF(k) ≥ p.
+// Quantile inverts CDF.
 func (d integer[L]) Quantile(p float64) float64 {
 	if p < 0 || p > 1 {
 		return math.NaN()
@@ -42,16 +42,16 @@ func (d integer[L]) Quantile(p float64) float64 {
 	return evaluated(d.formulas, p, L.quantile)
 }
 
-// Mean returns E[X].
+// Mean is E[X].
 func (d integer[L]) Mean() float64 { return number(d.formulas, L.mean) }
 
-// Variance returns the variance.
+// Variance is Var[X].
 func (d integer[L]) Variance() float64 { return number(d.formulas, L.variance) }
 
-// MeanAbs returns E|X|.
+// MeanAbs is E|X|.
 func (d integer[L]) MeanAbs() float64 { return number(d.formulas, L.meanAbs) }
 
-// Prob returns Pr[X = x], 0 unless x is an integer.
+// Prob is Pr[X = x].
 func (d integer[L]) Prob(x float64) float64 {
 	if p := d.at(x, L.mass); p != p || x == math.Floor(x) {
 		return p
@@ -59,7 +59,7 @@ func (d integer[L]) Prob(x float64) float64 {
 	return 0
 }
 
-// LogProb returns the logarithm of Prob.
+// LogProb is ln Prob.
 func (d integer[L]) LogProb(x float64) float64 {
 	if log := d.at(x, L.logMass); log != log || x == math.Floor(x) {
 		return log

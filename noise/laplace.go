@@ -8,13 +8,10 @@ import (
 	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
-// Laplace is the continuous Laplace distribution with density e^{−|x|/b}/(2b), b the scale:
-// variance 2b², E|X| = b. Noise of scale Δ₁/ε makes a release of ℓ₁ sensitivity Δ₁ ε-differentially
-// private ([LaplaceScale]).
+// Laplace is the continuous Laplace distribution: variance 2b², E|X| = b.
 type Laplace struct{ symmetric[laplaceFormulas] }
 
-// NewLaplace returns the Laplace distribution of the scale, in the units of the data. The error
-// wraps [ErrParams] unless scale is in [2⁻⁹⁰⁰, 2⁹⁰⁰].
+// NewLaplace returns the distribution of scale b.
 func NewLaplace(scale float64) (Laplace, error) {
 	if err := checkParam("scale", scale); err != nil {
 		return Laplace{}, err
@@ -29,10 +26,7 @@ func laplace(scale float64) Laplace {
 // Scale returns b.
 func (d Laplace) Scale() float64 { return d.formulas.scale }
 
-// LaplaceScale returns the least float64 b ≥ Δ₁/ε, the scale at which Laplace and discrete Laplace
-// noise makes a release of ℓ₁ sensitivity Δ₁ ε-differentially private (Dwork, McSherry, Nissim,
-// Smith, TCC 2006). sensitivity and the result are in the units of the data. The error wraps
-// [ErrParams] unless both arguments and the result are in [2⁻⁹⁰⁰, 2⁹⁰⁰].
+// LaplaceScale returns the least float64 b ≥ Δ₁/ε, for Laplace and discrete Laplace noise.
 func LaplaceScale(epsilon, sensitivity float64) (float64, error) {
 	if err := cmp.Or(checkParam("epsilon", epsilon), checkParam("sensitivity", sensitivity)); err != nil {
 		return math.NaN(), err
@@ -40,15 +34,13 @@ func LaplaceScale(epsilon, sensitivity float64) (float64, error) {
 	return checkScale(exact.QuotientUp(sensitivity, epsilon), sensitivity, "a number with a scale sensitivity/epsilon in [2⁻⁹⁰⁰, 2⁹⁰⁰]")
 }
 
-// Sample draws X exactly, rounded to the nearest multiple of step, a power of two with scale/step ≤
-// 2⁴⁶; else the result is NaN.
+// Sample draws X, NaN unless b/step ≤ 2⁴⁶.
 func (d Laplace) Sample(src *Source, step float64) float64 {
 	k, unit := d.draw(src, step)
 	return float64(k) * unit
 }
 
-// SampleSteps is Sample in steps, exact also beyond 2⁵³. For a step that Sample refuses it returns
-// false and a draw that is uniform over all int64.
+// SampleSteps is exact also beyond 2⁵³.
 func (d Laplace) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
 	k, unit := d.draw(src, step)
 	return k, unit == step

@@ -7,8 +7,7 @@ import (
 	"github.com/dpsketch/dpsketch/internal/check"
 )
 
-// ErrParams reports a public parameter outside its range. The text names the parameter, its value
-// and the range.
+// ErrParams reports a public parameter outside its range, and names all three.
 var ErrParams = check.ErrParams
 
 // Every scale, sensitivity, ε and ρ lies in [leastParam, mostParam]: powers of two so far from the
@@ -70,9 +69,8 @@ func checkScale(scale, sensitivity float64, want string) (float64, error) {
 	return scale, nil
 }
 
-// CheckStep returns an error that wraps [ErrParams] if Sample(src, step) of the distribution would
-// be NaN: where step is no power of two, or too small for the scale, or the distribution is a zero
-// value. Call it where the distribution is made.
+// CheckStep returns an error if Sample(src, step) of the distribution would be NaN. Call it where
+// the distribution is made.
 func CheckStep(distribution interface {
 	Sample(src *Source, step float64) float64
 	draws(step float64) bool

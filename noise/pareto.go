@@ -8,21 +8,20 @@ import (
 	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
-// Pareto is the zero-symmetric Pareto distribution of shape α > 1 and scale s (Tětek, Definition
-// 11), with density
+// Pareto is the zero-symmetric Pareto distribution of shape α and scale s (Tětek, Definition 11),
+// with density
 //
 //	(α−1)/(2s)·(1 + |x|/s)^{−α}.
 //
 // Its moments below α−1 exist: E|X| = s/(α−2), and the variance is 2s²/((α−2)(α−3)). Added to an
-// estimator whose error has a bounded α-th moment it gives pure ε-differential privacy, at the
-// scale that package noise/approx computes.
+// estimator whose error has a bounded α-th moment it gives ε-DP, at the scale that package
+// noise/approx computes.
 type Pareto struct{ symmetric[paretoFormulas] }
 
 // mostShape is the largest shape of [Pareto].
 const mostShape = 0x1p20
 
-// NewPareto returns the Pareto distribution of the shape α and the scale s, in the units of the
-// data. The error wraps [ErrParams] unless shape is in (1, 2²⁰] and scale in [2⁻⁹⁰⁰, 2⁹⁰⁰].
+// NewPareto returns the distribution of shape α in (1, 2²⁰] and scale s.
 func NewPareto(shape, scale float64) (Pareto, error) {
 	err := cmp.Or(within("shape", shape, 1+0x1p-52, mostShape, "a number in (1, 2²⁰]"), checkParam("scale", scale))
 	return made(Pareto{symmetric[paretoFormulas]{paretoFormulas{shape, scale}}}, err)
@@ -34,11 +33,9 @@ func (d Pareto) Shape() float64 { return d.formulas.shape }
 // Scale returns s.
 func (d Pareto) Scale() float64 { return d.formulas.scale }
 
-// Sample draws X, rounded to the nearest multiple of step, a power of two with s/step ≤ 2⁴⁶; else
-// the result is NaN. It is exact below 2⁵³ steps. Beyond, the exact draw is rounded to a float64,
-// and one beyond ±2⁶¹ steps to these, or to ±2¹⁰²³ if that is less: with a heavy tail this happens.
-// A caller who releases x + Sample, with x on the grid, should clamp the sum to a public range of
-// ±2⁵² steps, as package noise/approx does.
+// Sample draws X, NaN unless s/step ≤ 2⁴⁶, exactly below 2⁵³ steps. Beyond, the exact draw is
+// rounded to a float64, and one beyond ±2⁶¹ steps to these, or to ±2¹⁰²³ if that is less: with a
+// heavy tail this happens. Clamp x + Sample, with x on the grid, to a public range of ±2⁵² steps.
 func (d Pareto) Sample(src *Source, step float64) float64 {
 	steps, ok := d.SampleSteps(src, step)
 	if !ok {
@@ -47,8 +44,7 @@ func (d Pareto) Sample(src *Source, step float64) float64 {
 	return inSteps(steps, step)
 }
 
-// SampleSteps is Sample in steps, exact below 2⁶¹. For a step that Sample refuses it returns false
-// and a draw that is uniform over all int64.
+// SampleSteps is exact below 2⁶¹.
 func (d Pareto) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
 	g, ok := newPowerGrid(paretoKind, d.formulas.shape, d.formulas.scale, step)
 	if !ok {

@@ -27,16 +27,14 @@ var counter [aes.BlockSize]byte
 var zeros [bufferBytes]byte
 
 // Source is the secret randomness of every mechanism. The zero Source is ready for use. It takes no
-// seed, and no caller can replace it by something weaker. A Source serves one goroutine at a time;
-// go vet reports a copy.
+// seed, and no caller can replace it by something weaker. It serves one goroutine at a time; go vet
+// reports a copy. Public randomness is in package hashing.
 //
-// It is AES-256 in counter mode under a key that is drawn from the operating system (in FIPS 140-3
-// mode from Go's DRBG) afresh for every 8 KiB of output, 128 KiB in bulk. crypto/rand.Reader, which
-// any package of the program may set, is not read. Each word is wiped from the buffer as it is
-// handed out, so a memory image shows the rest of one buffer and no past draws, until the garbage
-// collector has overwritten the last keys. After a fork, or a snapshot of a virtual machine, both
-// sides may repeat the rest of one buffer, at most 1,024 words: a service that resumes from
-// snapshots should use a new Source.
+// It is AES-256 in counter mode under keys from the operating system (in FIPS 140-3 mode from Go's
+// DRBG), not from crypto/rand.Reader, one for each 8 KiB, or 128 KiB in bulk. Each word is wiped as
+// it is handed out: a memory image shows the rest of one buffer, and no past draws after the
+// garbage collector has overwritten the last keys. After a fork or a snapshot of a virtual machine
+// both sides may repeat up to 1,024 words: use a new Source.
 type Source struct {
 	_ noCopy
 	// twice removed: whatever prints a Source by reflection gets no further than an address
@@ -76,7 +74,7 @@ const (
 // noCopy makes go vet report copies.
 type noCopy struct{}
 
-// Format prints a fixed text under every verb.
+// Format never prints the state.
 func (s *Source) Format(f fmt.State, _ rune) { fmt.Fprint(f, "noise.Source (secret)") }
 
 // Uint64 returns 64 uniform random bits.
@@ -110,7 +108,7 @@ func (s *Source) pair() (a, b uint64) {
 	return a, b
 }
 
-// Uint64N returns an exactly uniform integer in [0, n); n = 0 stands for 2⁶⁴.
+// Uint64N returns a uniform integer in [0, n); n = 0 stands for 2⁶⁴.
 func (s *Source) Uint64N(n uint64) uint64 {
 	// Lemire, Fast Random Integer Generation in an Interval (ACM TOMACS 2019): of the 2⁶⁴ products
 	// n·w, those whose low word is at least 2⁶⁴ mod n have ⌊2⁶⁴/n⌋ in each class of equal high
@@ -131,7 +129,7 @@ func (s *Source) Uint64N(n uint64) uint64 {
 func (*noCopy) Lock()   {}
 func (*noCopy) Unlock() {}
 
-// Fill sets every element of dst to 64 uniform random bits.
+// Fill sets every element to 64 uniform random bits.
 func (s *Source) Fill(dst []uint64) {
 	for len(dst) > 0 {
 		var n int

@@ -8,17 +8,15 @@ import (
 	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
-// Staircase is the distribution of the staircase mechanism (Geng and Viswanath, IEEE Trans. Inf.
-// Theory 2016): with q = e^{−ε} and D = γ + (1−γ)·q its density is
+// Staircase is the noise of the staircase mechanism: with q = e^{−ε} and D = γ + (1−γ)·q its
+// density is
 //
 //	(1−q)/(2ΔD)·q^j where (j−1+γ)Δ ≤ |x| < (j+γ)Δ, j = 0, 1, 2, …
 //
-// It makes a real number of sensitivity Δ ε-differentially private. No other noise that does so has
-// a smaller mean absolute error ([StaircaseGamma]) or variance ([StaircaseGammaVariance]). Unlike
-// Laplace noise it promises nothing better to inputs that differ by less than Δ, and beyond Δ the
-// loss jumps to 2ε. E|X| = Δ(D + q/D)/(2(1−q)), and the variance is Δ²(D² + 3q +
-// q(1+q)/D)/(3(1−q)²). For large ε the relative error of Quantile at the end of a step is up to
-// 1e-13·e^ε.
+// For one number no other ε-DP noise has a smaller E|X| ([StaircaseGamma]) or variance
+// ([StaircaseGammaVariance]). Unlike Laplace noise it promises nothing better to inputs that differ
+// by less than Δ, and beyond Δ the loss jumps to 2ε. For large ε the relative error of Quantile at
+// the end of a step is up to 1e-13·e^ε.
 type Staircase struct{ symmetric[staircaseFormulas] }
 
 // The range of ε in which neither a step of the staircase nor the number of its steps leaves
@@ -28,9 +26,7 @@ const (
 	mostStairEpsilon  = 0x1p9
 )
 
-// NewStaircase returns the distribution for ε, the sensitivity Δ in the units of the data, and the
-// shape gamma. The error wraps [ErrParams] unless epsilon is in [2⁻³⁰, 2⁹], sensitivity in [2⁻⁹⁰⁰,
-// 2⁹⁰⁰] and gamma in [0, 1].
+// NewStaircase returns the distribution for epsilon in [2⁻³⁰, 2⁹] and gamma in [0, 1].
 func NewStaircase(epsilon, sensitivity, gamma float64) (Staircase, error) {
 	err := cmp.Or(checkStairEpsilon(epsilon), checkParam("sensitivity", sensitivity),
 		within("gamma", gamma, 0, 1, "a number in [0, 1]"))
@@ -44,8 +40,7 @@ func checkStairEpsilon(epsilon float64) error {
 	return within("epsilon", epsilon, leastStairEpsilon, mostStairEpsilon, "a number in [2⁻³⁰, 2⁹]")
 }
 
-// StaircaseGamma returns the γ with the least mean absolute error, 1/(1 + e^{ε/2}), which is then
-// Δ·e^{−ε/2}/(1−e^{−ε}). The error wraps [ErrParams] unless epsilon is in [2⁻³⁰, 2⁹].
+// StaircaseGamma returns the γ with the least E|X|, 1/(1 + e^{ε/2}), for epsilon in [2⁻³⁰, 2⁹].
 func StaircaseGamma(epsilon float64) (float64, error) {
 	if err := checkStairEpsilon(epsilon); err != nil {
 		return math.NaN(), err
@@ -53,8 +48,8 @@ func StaircaseGamma(epsilon float64) (float64, error) {
 	return 1 / (1 + math.Exp(epsilon/2)), nil
 }
 
-// StaircaseGammaVariance returns the γ with the least variance, ((q(1+q)/2)^{1/3} − q)/(1−q). The
-// error wraps [ErrParams] unless epsilon is in [2⁻³⁰, 2⁹].
+// StaircaseGammaVariance returns the γ with the least variance, ((q(1+q)/2)^{1/3} − q)/(1−q), q =
+// e^{−ε}, for epsilon in [2⁻³⁰, 2⁹].
 func StaircaseGammaVariance(epsilon float64) (float64, error) {
 	if err := checkStairEpsilon(epsilon); err != nil {
 		return math.NaN(), err
@@ -67,13 +62,12 @@ func StaircaseGammaVariance(epsilon float64) (float64, error) {
 	return (math.Exp(log/3) - q) / rest, nil
 }
 
-// Parameters returns ε, Δ and γ, as [NewStaircase] takes them.
+// Parameters returns ε, Δ and γ.
 func (d Staircase) Parameters() (epsilon, sensitivity, gamma float64) {
 	return d.formulas.epsilon, d.formulas.sensitivity, d.formulas.gamma
 }
 
-// Sample draws X exactly, rounded to the nearest multiple of step, a power of two with max(Δ,
-// Δ/ε)/step ≤ 2⁴⁶; else the result is NaN. Δ need not be a multiple of step.
+// Sample draws X, NaN unless max(Δ, Δ/ε)/step ≤ 2⁴⁶. Δ need not be a multiple of step.
 func (d Staircase) Sample(src *Source, step float64) float64 {
 	// |X| is uniform in [0, γΔ) with probability γ(1−q)/D, else Δ·(G + γ + U) with Pr[G ≥ g] = q^g
 	// and U uniform in [0, 1).

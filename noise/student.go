@@ -14,14 +14,13 @@ const mostStudent = 0x1p10
 
 // Student is Student's t distribution with ν = α−1 degrees of freedom, scaled by s/√ν, with density
 //
-//	(1 + (x/s)²)^{−α/2}·Γ(α/2)/(√π·Γ((α−1)/2)·s), α ≥ 2.
+//	(1 + (x/s)²)^{−α/2}·Γ(α/2)/(√π·Γ((α−1)/2)·s).
 //
-// It has the tails of [Pareto] of the same shape, and a flat top: for small ε about half of
-// Pareto's noise. Its variance is s²/(α−3); for α = 2 it is Cauchy's distribution.
+// It has the tails of [Pareto] of the same shape, and a flat top: for small ε about half its noise.
+// Its variance is s²/(α−3); for α = 2 it is Cauchy's distribution.
 type Student struct{ symmetric[studentFormulas] }
 
-// NewStudent returns the distribution of the shape α and the scale s, in the units of the data. The
-// error wraps [ErrParams] unless shape is in [2, 2¹⁰] and scale in [2⁻⁹⁰⁰, 2⁹⁰⁰].
+// NewStudent returns the distribution of shape α in [2, 2¹⁰] and scale s.
 func NewStudent(shape, scale float64) (Student, error) {
 	err := cmp.Or(within("shape", shape, 2, mostStudent, "a number in [2, 2¹⁰]"), checkParam("scale", scale))
 	return made(Student{symmetric[studentFormulas]{studentFormulas{shape, scale}}}, err)
@@ -33,8 +32,7 @@ func (d Student) Shape() float64 { return d.formulas.shape }
 // Scale returns s.
 func (d Student) Scale() float64 { return d.formulas.scale }
 
-// Sample draws X, rounded to the nearest multiple of step, exactly below 2⁵³ steps; for draws
-// beyond see [Pareto.Sample]. step is a power of two with s/step ≤ 2⁴⁶; else the result is NaN.
+// Sample draws X, NaN unless s/step ≤ 2⁴⁶, exactly below 2⁵³ steps; beyond see [Pareto.Sample].
 func (d Student) Sample(src *Source, step float64) float64 {
 	steps, ok := d.SampleSteps(src, step)
 	if !ok {
@@ -43,8 +41,7 @@ func (d Student) Sample(src *Source, step float64) float64 {
 	return inSteps(steps, step)
 }
 
-// SampleSteps is Sample in steps, exact below 2⁶¹. For a step that Sample refuses it returns false
-// and a draw that is uniform over all int64.
+// SampleSteps is exact below 2⁶¹.
 func (d Student) SampleSteps(src *Source, step float64) (steps int64, ok bool) {
 	g, ok := newPowerGrid(studentKind, d.formulas.shape, d.formulas.scale, step)
 	if !ok {

@@ -34,10 +34,10 @@ func number[L interface{ valid() bool }](d L, f func(L) float64) float64 {
 	return f(d)
 }
 
-// CDF returns Pr[X ≤ x].
+// CDF is Pr[X ≤ x].
 func (d symmetric[L]) CDF(x float64) float64 { return d.Survival(-x) }
 
-// Survival returns Pr[X > x].
+// Survival is Pr[X > x].
 func (d symmetric[L]) Survival(x float64) float64 {
 	tail := evaluated(d.formulas, math.Abs(x), L.upper)
 	if x < 0 {
@@ -46,7 +46,7 @@ func (d symmetric[L]) Survival(x float64) float64 {
 	return tail
 }
 
-// LogSurvival returns ln Pr[X > x].
+// LogSurvival is ln Survival.
 func (d symmetric[L]) LogSurvival(x float64) float64 {
 	if x < 0 {
 		return math.Log1p(-evaluated(d.formulas, -x, L.upper))
@@ -54,7 +54,7 @@ func (d symmetric[L]) LogSurvival(x float64) float64 {
 	return evaluated(d.formulas, math.Abs(x), L.logUpper)
 }
 
-// Quantile returns the x with CDF(x) = p.
+// Quantile inverts CDF.
 func (d symmetric[L]) Quantile(p float64) float64 {
 	switch {
 	case p < 0 || p > 1:
@@ -65,19 +65,19 @@ func (d symmetric[L]) Quantile(p float64) float64 {
 	return 0 - evaluated(d.formulas, p, L.upperQuantile)
 }
 
-// Mean returns 0.
+// Mean is 0.
 func (d symmetric[L]) Mean() float64 { return number(d.formulas, func(L) float64 { return 0 }) }
 
-// Variance returns E[X²], +Inf where that diverges.
+// Variance is E[X²].
 func (d symmetric[L]) Variance() float64 { return number(d.formulas, L.variance) }
 
-// MeanAbs returns E|X|, +Inf where that diverges.
+// MeanAbs is E|X|.
 func (d symmetric[L]) MeanAbs() float64 { return number(d.formulas, L.meanAbs) }
 
-// Prob returns the density at x.
+// Prob is the density.
 func (d symmetric[L]) Prob(x float64) float64 { return evaluated(d.formulas, math.Abs(x), L.density) }
 
-// LogProb returns the logarithm of Prob.
+// LogProb is ln Prob.
 func (d symmetric[L]) LogProb(x float64) float64 {
 	return evaluated(d.formulas, math.Abs(x), L.logDensity)
 }

@@ -8,24 +8,24 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
 )
 
-// For returns what g promises to the unit u, by a rule that holds for all data: neighbours for the
-// second unit are that many steps for the first apart, which cost as in [Guarantee.Group].
+// For returns what g promises to u, whatever the data: neighbours for the second unit are that many
+// steps for the first apart, which cost as in [Guarantee.Group].
 //
-//	a unit                           fewer of it, a lesser distance        1
-//	a unit; vectors at distance d    m of it; at t·d, ℓ₂ also at ℓ₁        m; ⌈t⌉
-//	a user with any number of keys   a user with at most m keys            1
-//	a user with at most m keys       a user with at most m elements        1
-//	an element, added or removed     a user with at most m elements        m
-//	a unit, added or removed         the unit, replaced                    2
-//	a user, added or removed         their data in some steps              2; replaced 4
-//	the same, also in some steps     an element                            2; replaced 4
-//	a user                           an element, replaced by their own     2; replaced 1
-//	an element, replaced             an element, replaced by their own     1
-//	a key, added or removed          one element of it, added or removed   2
-//	a user with at most 1 element    an element, and the reverse           1
+//	unit                      fewer of it, less distance     1
+//	unit; vectors at d        m of it; at t·d, ℓ₂ also ℓ₁    m; ⌈t⌉
+//	user, any keys            user, m keys                   1
+//	user, m keys              user, m elements               1
+//	element, AddRemove        user, m elements               m
+//	unit, AddRemove           the same, Replace              2
+//	user, AddRemove           UserWithin                     2; Replace 4
+//	user(Within), AddRemove   element                        2; Replace 4
+//	user                      OwnElement                     2; Replace 1
+//	element, Replace          OwnElement                     1
+//	key, AddRemove            element, AddRemove             2
+//	user, 1 element           element, and the reverse       1
 //
-// Rules can be chained; the steps multiply. The error wraps [ErrMismatch] if no rule is known, as
-// from Replace to AddRemove, from ℓ₁ to ℓ₂, or from elements to a user by keys.
+// Rules can be chained; the steps multiply. Error: [ErrMismatch] if no rule is known, as from
+// Replace to AddRemove, ℓ₁ to ℓ₂, or elements to a user by keys.
 func (g Guarantee) For(u Unit) (Guarantee, error) {
 	if err := u.check(); err != nil {
 		return Guarantee{}, err
@@ -61,11 +61,10 @@ func (g Guarantee) steps(n int, u Unit, by account.Path) (Guarantee, error) {
 	return promise(u, r, g.on), nil
 }
 
-// Group returns the guarantee for m units at once: for a user with up to m elements if g is for one
-// element added or removed, for vectors at m times the distance, or for any group of m. Each
-// release becomes (mε, δ·(1 + e^ε + … + e^{(m−1)ε}))-DP (Lebeda and Tětek, TODS, Lemma 19),
-// m²ρ-zCDP or mμ-GDP; then these compose. The error wraps [ErrParams] unless m is in [1, 2³⁰], and
-// [ErrMismatch] if the unit has no such groups.
+// Group returns the guarantee for m units at once: a user with up to m elements if g is for one
+// added or removed, vectors at m times the distance, or any m. Each release becomes (mε, δ·(1 + e^ε
+// + … + e^{(m−1)ε}))-DP (Lebeda and Tětek, TODS, Lemma 19), m²ρ-zCDP or mμ-GDP. Errors: [ErrParams]
+// unless m is in [1, 2³⁰], [ErrMismatch] if the unit has no groups.
 func (g Guarantee) Group(m int) (Guarantee, error) {
 	if m < 1 || m > mostMany {
 		return Guarantee{}, check.ParamsError("budget", "the size of the group", m, "an integer in [1, 2³⁰]")
@@ -80,14 +79,13 @@ func (g Guarantee) Group(m int) (Guarantee, error) {
 	return g.steps(m, unit, pathOf(g.unit, unit))
 }
 
-// Stable returns what g promises to the unit u, if one u changes the input by at most distance: of
-// a vector, in the norm of g's unit; else the number of elements, keys, rows or parties that are
-// added or removed, or replaced. It is 1 for a table with one row per user. The caller must enforce
-// this before the data go in; String and JSON say so, for compositions too. A number of keys is no
-// such promise in a stream, where a user may have a key many times.
+// Stable returns what g promises to u, if one u changes the input by at most distance: of a vector,
+// in the norm of g's unit; else the number of units added or removed, or replaced (1 for a table
+// with one row per user). The caller must enforce this before the data go in; String and JSON say
+// so. A number of keys is no such promise in a stream, where a user may have a key many times.
 //
-// The error wraps [ErrParams] unless u is valid and distance at most 2³⁰ times that of g's unit,
-// and [ErrMismatch] if g is for a [UserWithin] some steps and u is not.
+// Errors: [ErrParams] unless u is valid and distance at most 2³⁰ times that of g's unit,
+// [ErrMismatch] from a UserWithin to another unit.
 func (g Guarantee) Stable(u Unit, distance float64) (Guarantee, error) {
 	if err := u.check(); err != nil {
 		return Guarantee{}, err

@@ -54,7 +54,7 @@ const (
 // UnitSize is the length in bytes of the encoding of a [Unit].
 const UnitSize = 1 + 1 + 4 + 4 + 8
 
-// AppendBinary appends the encoding, [UnitSize] bytes, to dst. The error is always nil.
+// AppendBinary appends the encoding, [UnitSize] bytes.
 func (u Unit) AppendBinary(dst []byte) ([]byte, error) {
 	// The kind (0 none, 1 element, 2 user, 3 key, 4 row, 5 party, 6 ℓ₁, 7 ℓ₂, 8 one's own element),
 	// the Relation (0 for vectors), the most keys of a user and the size of the group, 4 bytes
@@ -75,7 +75,7 @@ func (u Unit) AppendBinary(dst []byte) ([]byte, error) {
 // MarshalBinary returns the encoding.
 func (u Unit) MarshalBinary() ([]byte, error) { return u.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded.
+// UnmarshalBinary decodes the encoding.
 func (u *Unit) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("budget", data)
 	read := readUnit(r)
@@ -114,7 +114,7 @@ func readUnit(r *wire.Reader) (u Unit) {
 	return u
 }
 
-// AppendBinary appends the encoding to dst. The error is always nil.
+// AppendBinary appends the encoding.
 func (g Guarantee) AppendBinary(dst []byte) ([]byte, error) {
 	dst = wire.AppendHeader(dst, wire.KindGuarantee, g.version())
 	dst, _ = g.unit.AppendBinary(dst)
@@ -151,7 +151,7 @@ func (g Guarantee) version() uint8 {
 // MarshalBinary returns the encoding.
 func (g Guarantee) MarshalBinary() ([]byte, error) { return g.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded.
+// UnmarshalBinary decodes the encoding.
 func (g *Guarantee) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("budget", data)
 	found := r.Header(wire.KindGuarantee, version, keysVersion, conditionsVersion)
@@ -186,8 +186,7 @@ func (g *Guarantee) UnmarshalBinary(data []byte) error {
 	return wire.Decoded(r, g, decoded)
 }
 
-// MarshalJSON returns what String says, the sums that are not 0, and as "if" what the caller
-// promised.
+// MarshalJSON returns String, the sums that are not 0, and as "if" what the caller promised.
 func (g Guarantee) MarshalJSON() ([]byte, error) {
 	s, unit := g.asked, ""
 	if g.promised {
@@ -204,23 +203,23 @@ func (g Guarantee) MarshalJSON() ([]byte, error) {
 	}{g.String(), unit, wire.Number(s.Epsilon), wire.Number(s.Delta), wire.Number(s.Rho), wire.Number(account.MuOf(s.MuSquares)), g.on.String()})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded.
+// UnmarshalJSON reads the JSON.
 func (g *Guarantee) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, g) }
 
-// MarshalJSON returns what String says.
+// MarshalJSON returns String.
 func (u Unit) MarshalJSON() ([]byte, error) {
 	return wire.MarshalJSON(&u, struct {
 		Text string `json:"text"`
 	}{u.String()})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded.
+// UnmarshalJSON reads the JSON.
 func (u *Unit) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, u) }
 
-// MarshalText returns the name of the constant.
+// MarshalText names the constant.
 func (r Relation) MarshalText() ([]byte, error) { return check.EnumText(r, relationNames, "Relation") }
 
-// UnmarshalText reads the name of a constant.
+// UnmarshalText reads that name.
 func (r *Relation) UnmarshalText(text []byte) error {
 	return check.ParseEnum(r, text, relationNames, "Relation")
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
 )
 
-// Guarantee is what releases together promise about every pair of neighbouring inputs, and for
-// whom, its [Unit]. It is public and immutable. The zero Guarantee, and one made from invalid
-// numbers or an invalid Unit, promises nothing: its ε is +Inf and its δ is 1.
+// Guarantee is what releases together promise to their [Unit]. It is public and immutable. The zero
+// Guarantee, and one of invalid numbers (NaN) or Unit, promises nothing: its ε, ρ and μ are +Inf,
+// its δ is 1.
 //
-// [Guarantee.EpsilonAt] and [Guarantee.DeltaAt] take the least of five bounds, which hold if a
-// release is chosen after seeing the ones before, as long as its guarantee is not. One convolves
-// all losses, rounded up: within .3 % of the truth for equal releases, 6 % for samples.
+// EpsilonAt and DeltaAt take the least of five bounds, rounded up, which hold if releases, but not
+// their guarantees, are chosen after seeing the ones before: within .3 % of the truth for equal
+// releases, 6 % for samples.
 type Guarantee struct {
 	unit     Unit
 	promised bool // false: no promise, and all else is 0
@@ -44,10 +44,10 @@ func (g Guarantee) releases() account.Releases {
 	return account.Releases{Asked: g.asked, Pair: account.Pair{PairSums: g.pair, Kinds: account.ReadKinds(g.kinds)}}
 }
 
-// PureDP returns ε-differential privacy for the unit u, epsilon ≥ 0.
+// PureDP returns ε-differential privacy, epsilon ≥ 0.
 func PureDP(epsilon float64, u Unit) Guarantee { return ApproxDP(epsilon, 0, u) }
 
-// ApproxDP returns (ε, δ)-differential privacy for the unit u, epsilon ≥ 0 and delta in [0, 1).
+// ApproxDP returns (ε, δ)-differential privacy, epsilon ≥ 0, delta in [0, 1).
 func ApproxDP(epsilon, delta float64, u Unit) Guarantee {
 	return promise(u, account.ApproxDP(epsilon, delta), "")
 }
@@ -55,44 +55,38 @@ func ApproxDP(epsilon, delta float64, u Unit) Guarantee {
 // ZCDP returns ρ-zero-concentrated differential privacy, rho ≥ 0.
 func ZCDP(rho float64, u Unit) Guarantee { return promise(u, account.ZCDP(rho), "") }
 
-// GDP returns μ-Gaussian differential privacy, mu ≥ 0, of noise N(0, σ²) at an ℓ₂ sensitivity of
-// μ·σ.
+// GDP returns μ-Gaussian differential privacy, mu ≥ 0: noise N(0, σ²) at ℓ₂ sensitivity μ·σ.
 func GDP(mu float64, u Unit) Guarantee { return promise(u, account.GDP(mu), "") }
 
-// Laplace returns the guarantee of Laplace noise of scales bᵢ on real coordinates that move by dᵢ
-// with Σ|dᵢ|/bᵢ ≤ ε: ε-DP that composes better than [PureDP].
+// Laplace is for Laplace noise of scales bᵢ on real coordinates that move by dᵢ, Σ|dᵢ|/bᵢ ≤ ε: ε-DP
+// that composes better than [PureDP].
 func Laplace(epsilon float64, u Unit) Guarantee { return promise(u, account.Laplace(epsilon), "") }
 
-// DiscreteLaplace returns the guarantee of discrete [Laplace] noise, of mass ∝ exp(−|x|/scale), on
-// integers that together move by at most ε·scale, scale > 0. It is ε-DP.
+// DiscreteLaplace is for noise of mass ∝ exp(−|x|/scale), scale > 0, on integers that together move
+// by at most ε·scale: ε-DP.
 func DiscreteLaplace(epsilon, scale float64, u Unit) Guarantee {
 	return promise(u, account.DiscreteLaplace(epsilon, scale), "")
 }
 
-// Gaussian returns the guarantee of normal noise that is calibrated to (ε, δ): [GDP] with the
-// largest μ that is (ε, δ)-DP.
+// Gaussian is for normal noise calibrated to (ε, δ): [GDP] with the largest μ that is (ε, δ)-DP.
 func Gaussian(epsilon, delta float64, u Unit) Guarantee {
 	return promise(u, account.Gaussian(epsilon, delta), "")
 }
 
-// DiscreteGaussian returns the guarantee of discrete Gaussian noise, of mass ∝ exp(−x²/2σ²), on one
-// integer that moves by at most steps ≥ 1, sigma in [2⁻⁵⁰⁰, 2⁵⁰⁰]: steps²/2σ²-zCDP, and better for
-// σ and steps up to 1,024.
+// DiscreteGaussian is for noise of mass ∝ exp(−x²/2σ²), sigma in [2⁻⁵⁰⁰, 2⁵⁰⁰], on one integer that
+// moves by at most steps ≥ 1: steps²/2σ²-zCDP, and better for σ and steps up to 1,024.
 func DiscreteGaussian(sigma float64, steps int64, u Unit) Guarantee {
 	return promise(u, account.DiscreteGaussian(sigma, steps), "")
 }
 
-// WithEscape returns the guarantee of a release that reveals everything with probability escape, in
-// [0, 1), and otherwise has the guarantee g. [Guarantee.Group] works if g is one release by ε, or
-// any number by μ.
+// WithEscape is for a release that reveals everything with probability escape, in [0, 1), and
+// otherwise has g. [Guarantee.Group] needs one release by ε, or any number by μ.
 func (g Guarantee) WithEscape(escape float64) Guarantee {
 	return promise(g.unit, g.releases().WithEscape(escape), g.on)
 }
 
-// WithPair returns the guarantee of a release that has both guarantees, g and better, of one unit.
-// It prints and adds up as g does, and composes also by the noise in better:
-//
-//	budget.ApproxDP(1, 1e-6, u).WithPair(budget.GDP(mu, u).WithEscape(1e-9))
+// WithPair is for a release with both guarantees, for one unit, such as ApproxDP and the [GDP] of
+// its noise. It prints and adds up as g, and composes also by better.
 func (g Guarantee) WithPair(better Guarantee) Guarantee {
 	if !g.promised || !better.promised || g.unit != better.unit {
 		return Guarantee{}
@@ -101,28 +95,27 @@ func (g Guarantee) WithPair(better Guarantee) Guarantee {
 	return g
 }
 
-// WithKeys is for package groupby, whose keys nobody listed: it prints and adds up as g, (ε, δ)-DP,
-// does, and composes by k. Rules, groups, samples and conversions treat it as g.
+// WithKeys is for package groupby, whose keys nobody listed: g, (ε, δ)-DP, that composes by k.
+// Rules, groups, samples and conversions use g alone.
 func (g Guarantee) WithKeys(k loss.Keys) Guarantee {
 	return promise(g.unit, g.releases().WithKeys(k), g.on)
 }
 
-// Subsampled returns the guarantee of a release on a secret random sample of the records, if g is
-// its guarantee for the sample: (ln(1 + γ(e^ε − 1)), γδ)-DP with γ = fraction in (0, 1].
+// Subsampled returns the guarantee of a release on a secret random sample of the records that has g
+// for the sample: (ln(1 + γ(e^ε − 1)), γδ)-DP, γ = fraction in (0, 1] (Balle, Barthe, Gaboardi,
+// NeurIPS 2018).
 //
-//	AddRemove   a Poisson sample: each record with probability γ, independently
+//	AddRemove   a Poisson sample: each record with probability γ (noise.BernoulliAtMost)
 //	Replace     m of n records without replacement, m/n = γ, m and n public
 //
-// (Balle, Barthe, Gaboardi, NeurIPS 2018.) Nobody may learn which records are in the sample, and
-// each call needs a new one, which all releases in g use. noise.BernoulliAtMost decides exactly
-// whether a record is in it.
+// All releases in g use one sample, each call a new one.
 //
-// A Poisson sample of one release by ε, with Laplace or with discrete Gaussian noise, or of any
-// number by μ, composes by its exact distribution: a thousand of 1 % with σ = 1 have ε = 2.13 at δ
-// = 1e-6. With μ above 65, and at δ below 2⁻¹⁰⁰ a sample, the bound is much larger.
+// A Poisson sample of one release by ε, with Laplace or discrete Gaussian noise, or of any number
+// by μ, composes by its exact distribution; above μ = 65, and at δ below 2⁻¹⁰⁰ a sample, the bound
+// is much larger.
 //
-// The error wraps [ErrParams] for another fraction, and for other ρ or μ: begin with
-// ApproxDP(g.EpsilonAt(δ), δ, u). It wraps [ErrMismatch] for vectors and groups.
+// Errors: [ErrParams] for another fraction, and for other ρ or μ (use ApproxDP(g.EpsilonAt(δ), δ,
+// u)); [ErrMismatch] for vectors and groups.
 func (g Guarantee) Subsampled(fraction float64) (Guarantee, error) {
 	switch {
 	case !(fraction > 0 && fraction <= 1):
@@ -145,9 +138,8 @@ func (g Guarantee) Subsampled(fraction float64) (Guarantee, error) {
 	return promise(g.unit, sample, g.on), nil
 }
 
-// Compose returns the guarantee of all these releases on the same input. Each may be chosen after
-// seeing the ones before. The error wraps [ErrMismatch] if the units differ, and [ErrParams]
-// without arguments.
+// Compose returns the guarantee of all on one input; each may be chosen after seeing the ones
+// before. Errors: [ErrMismatch] if the units differ, [ErrParams] without arguments.
 func Compose(gs ...Guarantee) (Guarantee, error) {
 	if len(gs) == 0 {
 		return Guarantee{}, check.ParamsError("budget", "number of guarantees", 0, "at least 1")
@@ -172,7 +164,7 @@ func Compose(gs ...Guarantee) (Guarantee, error) {
 	return promise(unit, sum.Releases(), on), nil
 }
 
-// Times returns the guarantee of n releases like g. With n below 1 it promises nothing.
+// Times returns the guarantee of n releases like g, no promise below 1.
 func (g Guarantee) Times(n int) Guarantee {
 	if !g.promised || n < 1 {
 		return Guarantee{}
@@ -180,9 +172,8 @@ func (g Guarantee) Times(n int) Guarantee {
 	return promise(g.unit, g.releases().Times(n), g.on)
 }
 
-// EpsilonAt returns the least ε at which the bounds of [Guarantee] show (ε, δ)-DP, rounded up: +Inf
-// if there is none or unless delta ≥ 0, and 0 if delta ≥ 1. A delta below Σδ by a relative 2⁻⁵⁰ or
-// less counts as Σδ.
+// EpsilonAt returns the least ε shown at delta: +Inf if there is none or unless delta ≥ 0, 0 if
+// delta ≥ 1. A delta below Σδ by at most a relative 2⁻⁵⁰ counts as Σδ.
 func (g Guarantee) EpsilonAt(delta float64) float64 {
 	switch {
 	case g.promised:
@@ -193,8 +184,7 @@ func (g Guarantee) EpsilonAt(delta float64) float64 {
 	return math.Inf(1)
 }
 
-// DeltaAt returns the least δ at which the bounds of [Guarantee] show (ε, δ)-DP, rounded up, 1 if
-// there is none or unless epsilon ≥ 0.
+// DeltaAt returns the least δ shown at epsilon: 1 if there is none or unless epsilon ≥ 0.
 func (g Guarantee) DeltaAt(epsilon float64) float64 {
 	if !g.promised || !(epsilon >= 0) {
 		return 1
@@ -202,7 +192,7 @@ func (g Guarantee) DeltaAt(epsilon float64) float64 {
 	return g.releases().DeltaAt(epsilon)
 }
 
-// Unit returns whom the guarantee protects.
+// Unit returns whom g protects.
 func (g Guarantee) Unit() Unit { return g.unit }
 
 // Promises reports whether g promises anything.
@@ -211,10 +201,10 @@ func (g Guarantee) Promises() bool { return g.promised }
 // Equal reports whether both promise the same.
 func (g Guarantee) Equal(other Guarantee) bool { return g == other }
 
-// Epsilon returns Σε of the pure and approximate releases, +Inf without a promise.
+// Epsilon returns Σε of the pure and approximate releases.
 func (g Guarantee) Epsilon() float64 { return g.orInf(g.asked.Epsilon) }
 
-// Delta returns Σδ, 1 without a promise.
+// Delta returns Σδ.
 func (g Guarantee) Delta() float64 {
 	if !g.promised {
 		return 1
@@ -222,10 +212,10 @@ func (g Guarantee) Delta() float64 {
 	return g.asked.Delta
 }
 
-// Rho returns Σρ of the zCDP releases, +Inf without a promise.
+// Rho returns Σρ of the zCDP releases.
 func (g Guarantee) Rho() float64 { return g.orInf(g.asked.Rho) }
 
-// Mu returns √(Σμ²) of the GDP releases, exactly for one, +Inf without a promise.
+// Mu returns √(Σμ²) of the GDP releases, exactly for one.
 func (g Guarantee) Mu() float64 { return g.orInf(account.MuOf(g.asked.MuSquares)) }
 
 func (g Guarantee) orInf(x float64) float64 {
@@ -235,8 +225,8 @@ func (g Guarantee) orInf(x float64) float64 {
 	return x
 }
 
-// String says what is promised and to whom, such as "ε = 1, δ = 1e-6 for one user (at most 20
-// keys), added or removed", and "(hardly any protection)" if ε is above 20 or δ above .01.
+// String says what is promised to whom, such as "ε = 1, δ = 1e-6 for one user, added or removed",
+// and "(hardly any protection)" above ε = 20 or δ = .01.
 func (g Guarantee) String() string {
 	if !g.promised {
 		return "no privacy promised"

@@ -45,10 +45,9 @@ type Storage interface {
 // where ledger is the binary encoding of the Ledger after record n, of which splits were of Split,
 // left out if none.
 
-// CreateJournal returns the new Ledger l with a journal in the storage, which must be empty. From
-// now on a record is written and synced before Spend returns. If the storage is a new file, the
-// caller must sync its folder. The error wraps [ErrMismatch] or [ErrFormat] if there is something
-// in l or in the storage; or it is the storage's own.
+// CreateJournal gives the new Ledger l a journal in the empty storage: each record is written and
+// synced before Spend returns. Sync the folder of a new file. Errors: [ErrMismatch] or [ErrFormat]
+// if l or the storage is not empty, or the storage's own.
 func CreateJournal(s Storage, l *Ledger) (*Ledger, error) {
 	if l == nil || l.book == nil {
 		return nil, check.MismatchError("budget", "Ledger", "none", "one made by NewLedger")
@@ -72,10 +71,9 @@ func CreateJournal(s Storage, l *Ledger) (*Ledger, error) {
 	return l, nil
 }
 
-// OpenJournal returns the Ledger in the storage, with everything that was spent. A journal that
-// ends before the record atLeast, from [Ledger.Records], is refused as an old copy. An incomplete
-// last line, of a release that was never acknowledged, is removed; any other damage is refused. The
-// error wraps [ErrFormat], or is the storage's own.
+// OpenJournal returns the Ledger in the storage. It removes an incomplete last line, of a release
+// that was never acknowledged. Errors: [ErrFormat] for other damage and for an old copy, which ends
+// before the record atLeast, from [Ledger.Records], or the storage's own.
 func OpenJournal(s Storage, atLeast uint64) (*Ledger, error) {
 	var l *Ledger
 	j, err := durable.Open(s, atLeast, func(number uint64, words []string) (ok bool) {
@@ -95,30 +93,27 @@ func OpenJournal(s Storage, atLeast uint64) (*Ledger, error) {
 	return l, nil
 }
 
-// OpenFile returns the Ledger whose journal is in a file, with everything that was spent, or
-// creates both. Close it at the end. Only one process at a time can open the file; another one gets
-// an error that says which process has it.
+// OpenFile returns the Ledger of a file, or creates both. Close it at the end. One process at a
+// time can open it; the error of another says which has it.
 //
-// Two small files lie next to the journal: path.lock, and path.least with the number of the last
-// record. If the journal is gone or ends before that record, as a restored backup does, OpenFile
-// refuses and makes no fresh budget. Once path.least is there it may be moved, to another disk say,
-// and be a link to where it lies. If it is gone, create an empty one to vouch for the journal.
-// After a crash everything that was acknowledged is there; after a loss of power path.least may be
-// some records behind.
+// Next to the journal lie path.lock, and path.least with the number of the last record: if the
+// journal is gone or ends before that, as a restored backup does, OpenFile refuses. path.least may
+// be moved later, to another disk say, and be a link; if it is gone, create an empty one to vouch
+// for the journal. After a crash everything that was acknowledged is there; after a loss of power
+// path.least may be some records behind.
 //
-// Deleting all three files begins a fresh budget, and a backup of all three is accepted.
-// Against both publish [Ledger.Records], and pass the newest to [Ledger.AtLeast].
+// Deleting all three files begins a fresh budget, and a backup of all is accepted: against both
+// pass the newest published [Ledger.Records] to [Ledger.AtLeast].
 //
-// The error wraps [ErrParams] as in [NewLedger], [ErrMismatch] if the file has another budget, unit
-// or rule, or [ErrFormat] for a damaged or older journal; or it is the file system's own.
+// Errors: as [NewLedger]; [ErrMismatch] for another budget, unit or rule, [ErrFormat] for a damaged
+// or older journal, or the file system's own.
 func OpenFile(path string, epsilon, delta float64, u Unit, rules ...Rule) (*Ledger, error) {
 	return openFile(path, durable.Lock, epsilon, delta, u, rules)
 }
 
 // OpenFileContext is OpenFile for processes that take turns: it waits until the context ends, and
-// then the error wraps its cause. A process that closes the file and wants it again comes after one
-// that waits, which has path.lock.next. Locks of network file systems may not hold: several
-// machines lease slices of one budget, see examples/budget/fleet.
+// then the error wraps its cause. A process that closes the file comes after one that waits, which
+// has path.lock.next. Locks of network file systems may not hold: see examples/budget/fleet.
 func OpenFileContext(ctx context.Context, path string, epsilon, delta float64, u Unit, rules ...Rule) (*Ledger, error) {
 	wait := func(path string) (io.Closer, error) { return durable.Wait(ctx, path) }
 	return openFile(path, wait, epsilon, delta, u, rules)
@@ -154,16 +149,15 @@ func (l *Ledger) budget() string {
 	return fmt.Sprintf("ε = %v at δ = %v for %v, rule %s", l.epsilon, l.delta, l.unit, l.rule().word())
 }
 
-// Records returns the number of the last record in the journal, 0 without one.
+// Records returns the number of the journal's last record, 0 without one.
 func (l *Ledger) Records() uint64 {
 	b := l.lock()
 	defer b.mu.Unlock()
 	return b.journal.Last()
 }
 
-// AtLeast refuses an old copy of a journal, such as a restored backup: it returns an error that
-// wraps [ErrFormat] if the last record has a lower number, and then nothing can be spent any more,
-// also if the error is ignored.
+// AtLeast refuses a journal that ends before record, such as a restored backup: it returns
+// [ErrFormat], and nothing can be spent any more, even if that is ignored.
 func (l *Ledger) AtLeast(record uint64) error {
 	b := l.lock()
 	defer b.mu.Unlock()
@@ -173,8 +167,8 @@ func (l *Ledger) AtLeast(record uint64) error {
 	return b.journal.Broken
 }
 
-// Err returns why nothing can be spent any more: the storage's error when a record was not written
-// or synced, else nil. Open the journal again: that record may be on the disk.
+// Err returns why nothing can be spent any more, such as a record that was not synced, else nil.
+// Open the journal again: that record may be there.
 func (l *Ledger) Err() error {
 	b := l.lock()
 	defer b.mu.Unlock()
@@ -183,7 +177,7 @@ func (l *Ledger) Err() error {
 
 var errClosed = errors.New("budget: the ledger is closed")
 
-// Close ends a Ledger with a journal, and closes its storage if that has a Close method.
+// Close ends a Ledger with a journal, and closes the storage if it can be closed.
 func (l *Ledger) Close() error {
 	b := l.lock()
 	defer b.mu.Unlock()

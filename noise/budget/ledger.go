@@ -26,14 +26,12 @@ var (
 	ErrReleased = check.ErrReleased
 )
 
-// Ledger is a privacy budget that any number of goroutines may spend from; a copy is the same
-// Ledger. Everything in it is public. Call Spend before a release, and make the release only if
-// there was no error. All accepted releases together are (ε, δ)-DP by the bounds of [Guarantee].
+// Ledger is a privacy budget for any number of goroutines; a copy is the same Ledger, and
+// everything in it is public. Spend before a release, and release only if there was no error. All
+// accepted releases together are (ε, δ)-DP by the bounds of [Guarantee].
 //
-// The releases may depend on earlier results. The guarantees spent on them, and their order, must
-// not: if the result of a first one at ε = ½ decides between a second one and revealing everything
-// with probability δ, together they have 1.38·δ. Else use a [Rule]. A budget divided by n pays for
-// n releases, if δ/n is 0 or at least 2⁻¹⁰²².
+// Releases may depend on earlier results; their guarantees and order must not, without a [Rule]. A
+// budget divided by n pays for n releases, if δ/n is 0 or at least 2⁻¹⁰²².
 type Ledger struct {
 	epsilon, delta float64
 	unit           Unit
@@ -44,10 +42,10 @@ type Ledger struct {
 	*book                  // nil in the zero Ledger, which no Guarantee is for
 }
 
-// NewLedger returns a budget of (ε, δ) for the unit u with nothing spent. With a rule guarantees
-// may depend on what earlier releases showed; these then have the guarantee of the whole budget,
-// not that of [Ledger.Spent]. The error wraps [ErrParams] unless epsilon is 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰],
-// delta is 0 or in [2⁻¹⁰²², 1), and u is valid; also for two rules, or one that allows nothing.
+// NewLedger returns a budget of (ε, δ). With a rule guarantees may depend on what earlier releases
+// showed; these then have the guarantee of the whole budget, not [Ledger.Spent]. Error: [ErrParams]
+// unless epsilon is 0 or in [2⁻⁹⁰⁰, 2⁹⁰⁰], delta 0 or in [2⁻¹⁰²², 1), and u valid, or for two
+// rules, or one that allows nothing.
 func NewLedger(epsilon, delta float64, u Unit, rules ...Rule) (*Ledger, error) {
 	switch {
 	case len(rules) > 1:

@@ -37,8 +37,7 @@ const (
 	outputsVersion = 3
 )
 
-// AppendBinary appends the encoding to dst. A decoded copy does not know what is spent from the
-// other later. The error is always nil.
+// AppendBinary appends the encoding. A decoded copy does not know what the other spends later.
 func (l Ledger) AppendBinary(dst []byte) ([]byte, error) {
 	defer l.lock().mu.Unlock()
 	return l.append(dst), nil
@@ -105,8 +104,7 @@ func (l *Ledger) append(dst []byte) []byte {
 // MarshalBinary returns the encoding.
 func (l Ledger) MarshalBinary() ([]byte, error) { return l.AppendBinary(nil) }
 
-// UnmarshalBinary decodes what AppendBinary encoded, into a Ledger in memory; the error wraps
-// [ErrMismatch] for one with a journal.
+// UnmarshalBinary decodes into a Ledger in memory. Error: [ErrMismatch] for one with a journal.
 func (l *Ledger) UnmarshalBinary(data []byte) error {
 	r := wire.NewReader("budget", data)
 	found := r.Header(wire.KindLedger, ledgerVersion, outputsVersion)
@@ -173,8 +171,8 @@ func (l *Ledger) UnmarshalBinary(data []byte) error {
 	return nil
 }
 
-// MarshalJSON returns what String says; the ε of the budget, of what was spent and of what remains,
-// all at delta; and each record of [Ledger.All].
+// MarshalJSON returns String; the ε of the budget, spent and remaining, all at delta; and the
+// records of [Ledger.All].
 func (l Ledger) MarshalJSON() ([]byte, error) {
 	data, err := l.MarshalBinary()
 	if err != nil {
@@ -209,5 +207,5 @@ func (l Ledger) MarshalJSON() ([]byte, error) {
 	}{copied.String(), copied.unit.String(), copied.rule().String(), wire.Number(copied.delta), wire.Number(copied.epsilon), wire.Number(spent), wire.Number(max(copied.epsilon-spent, 0)), copied.book.releases(), records})
 }
 
-// UnmarshalJSON decodes what MarshalJSON encoded.
+// UnmarshalJSON reads the JSON.
 func (l *Ledger) UnmarshalJSON(encoded []byte) error { return wire.UnmarshalJSON(encoded, l) }

@@ -10,19 +10,19 @@ import (
 )
 
 // Part returns the ledger of a part of the data, such as the events of one endpoint, which spends
-// from the budget of l. A public rule must put each element, key or row into one part. Then only
-// the part that spends most counts, and what is spent from l itself, on the whole data. Under
-// Replace, releases on parts are for a row that is added or removed, and the ledger charges for
-// rows that move. Without a [Rule] the choice of the part must not depend on results.
+// from l. A public rule must put each element, key or row into one part. Then only the part that
+// spends most counts, and what l itself spends on the whole data. Under Replace, releases on parts
+// are for a row added or removed, and the ledger charges for rows that move. Without a [Rule] the
+// choice of the part must not depend on results.
 //
-// A part of a part, one without a valid name (see [Ledger.SpendOnce]), and one of users, parties,
-// vectors or groups refuse everything.
+// A part of a part, of users, parties, vectors or groups, or of an invalid name
+// ([Ledger.SpendOnce]) refuses everything.
 func (l *Ledger) Part(name string) *Ledger {
 	return l.divided(name, "each element, key or row in one part; PartOfUsers is for users who are each in one", element, own, key, row)
 }
 
-// PartOfUsers is Part for users and parties, if all data of each are in one part: by country, say,
-// not by the endpoint that users visit.
+// PartOfUsers is Part for users and parties with all their data in one part: by country, say, not
+// by endpoint.
 func (l *Ledger) PartOfUsers(name string) *Ledger {
 	return l.divided(name, "each user or party in one part; Part is for elements, keys and rows", user, party)
 }

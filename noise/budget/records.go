@@ -88,7 +88,7 @@ type Record struct {
 	Share float64
 }
 
-// All yields what was spent so far, in order.
+// All yields what was spent, in order.
 func (l *Ledger) All() iter.Seq[Record] {
 	b := l.lock()
 	entries, known := slices.Clone(b.entries), b.known[:len(b.known):len(b.known)]
@@ -126,8 +126,7 @@ func (l *Ledger) All() iter.Seq[Record] {
 	}
 }
 
-// Spent returns the composition of what was spent, on the whole and on the part that has spent
-// most.
+// Spent returns the composition of what was spent on the whole and on the part that spent most.
 func (l *Ledger) Spent() Guarantee {
 	b := l.lock()
 	states, on := l.states(), b.on
@@ -139,7 +138,7 @@ func (l *Ledger) Spent() Guarantee {
 	return promise(l.unit, spent, on)
 }
 
-// Epsilon returns the ε of what was spent, at the δ of the budget, by the rule.
+// Epsilon returns the ε that was spent, at the δ of the budget, by the rule.
 func (l *Ledger) Epsilon() float64 {
 	return l.epsilonAfter(l.worst(l.locked()))
 }

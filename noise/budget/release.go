@@ -15,9 +15,9 @@ type Releaser[T any] interface {
 	Release() (T, error)
 }
 
-// Release spends the guarantee of b from the ledger and then releases b. If the ledger refuses, b
-// keeps its data. What was spent stays spent if the release fails. If b was released before,
-// nothing is; the error wraps [ErrReleased].
+// Release spends the guarantee of b and then releases b; if the ledger refuses, b still has its
+// data. What was spent stays spent if the release fails. Error: [ErrReleased] if b was released
+// before, at no cost.
 func Release[T any](l *Ledger, b Releaser[T]) (none T, err error) {
 	if err := releasedBefore(b); err != nil {
 		return none, err
@@ -36,8 +36,7 @@ func releasedBefore[T any](b Releaser[T]) error {
 	return check.NoDataError("budget: Release: the Builder", "holds no data: it is already released, or it is the zero Builder")
 }
 
-// ReleaseFunc spends g from the ledger and then calls release, if the ledger does not refuse, for a
-// release that takes more than one argument:
+// ReleaseFunc spends g and then, if the ledger does not refuse, calls release:
 //
 //	mean, err := budget.ReleaseFunc(ledger, m.Guarantee(), func() (*plan.Mean, error) {
 //		return m.Release(ctx, rows)
@@ -49,17 +48,13 @@ func ReleaseFunc[T any](l *Ledger, g Guarantee, release func() (T, error)) (none
 	return release()
 }
 
-// ReleaseOnce is [Release] for a release with a name (see [Ledger.SpendOnce]), which is drawn once:
-// it is stored in the ledger, in one record with the guarantee and the name, before it is returned.
-// If the name was released before, ReleaseOnce returns what is stored, and leaves b alone. So a
-// service that crashes at any moment can ask again:
+// ReleaseOnce is [Release] under a name (see [Ledger.SpendOnce]): the output is stored in the
+// ledger, in one record with guarantee and name, before it is returned. For a name that was
+// released before it returns what is stored, and leaves b alone, so a service that crashes can ask
+// again. Meanwhile other spending waits: b must not use the ledger.
 //
-//	visits, err := budget.ReleaseOnce(ledger, "2026-11-22/visits", builder)
-//
-// Meanwhile other spending waits, so b must not use the ledger. The error is that of
-// [Ledger.SpendOnce], also if the stored object has other Params; then nothing is spent. It wraps
-// [ErrSpent] if the name was spent without a stored object: by SpendOnce, or by a release that
-// failed.
+// Errors: those of SpendOnce, also if the stored object has other Params; then nothing is spent.
+// [ErrSpent] says that nothing is stored: the name was spent by SpendOnce, or its release failed.
 func ReleaseOnce[T interface {
 	*H
 	encoding.BinaryAppender

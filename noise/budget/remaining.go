@@ -7,8 +7,8 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
 )
 
-// Remaining returns the largest guarantee that Spend accepts for one release now: (ε − Σε, δ −
-// Σδ)-DP, or the greatest ε and for that the greatest δ. Several releases may get more.
+// Remaining returns the largest guarantee that Spend accepts once now: (ε − Σε, δ − Σδ)-DP, or the
+// greatest ε and for that the greatest δ. Several may get more.
 func (l *Ledger) Remaining() Guarantee { return l.remaining(l.locked()) }
 
 // remaining is Remaining, of the two the one with the larger ε at (δ − Σδ)/(1 − Σδ).

@@ -8,8 +8,7 @@ import (
 	"github.com/dpsketch/dpsketch/noise/budget/internal/account"
 )
 
-// Rule says how a Ledger adds up releases whose guarantees may depend on results: see [NewLedger].
-// The zero Rule is no rule.
+// Rule adds up releases whose guarantees may depend on results; the zero Rule is none.
 type Rule struct {
 	by      ruleKind
 	share   float64 // of Gaussian noise, in MixedRule
@@ -41,9 +40,9 @@ func MuRule() Rule { return Rule{by: byMu} }
 // the sum after it. So all releases together, whatever they depend on, show at most one such motion
 // until a fixed time.
 
-// MixedRule adds up μ² of releases by μ, and ρ of all others as RhoRule does: Σμ² ≤ 2·share·x and
-// Σρ ≤ (1 − share)·x, share in (0, 1), with the largest x that is (ε, δ)-DP by the exact profile of
-// the noise. Releases by μ that exceed their share count as ½μ² (part_proof.md).
+// MixedRule adds up μ² of releases by μ, and ρ of others as [RhoRule]: Σμ² ≤ 2·share·x and Σρ ≤ (1
+// − share)·x, share in (0, 1), with the largest x that is (ε, δ)-DP. Releases by μ that exceed
+// their share count as ½μ².
 func MixedRule(share, escapes float64) Rule { return Rule{byBoth, share, escapes} }
 
 // String says how the rule adds up.

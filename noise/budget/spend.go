@@ -7,18 +7,15 @@ import (
 	"github.com/dpsketch/dpsketch/internal/check"
 )
 
-// Spend spends g from the budget, or returns an error and spends nothing. The error wraps
-// [ErrMismatch] if g is for another unit ([Guarantee.For] converts), and [ErrBudget] if g promises
-// nothing or more than what remains.
+// Spend spends g, or nothing with an error: [ErrMismatch] for another unit ([Guarantee.For]
+// converts), [ErrBudget] if g promises nothing or more than what remains.
 func (l *Ledger) Spend(g Guarantee) error { return l.take("", g) }
 
-// SpendOnce is Spend for a release with a name, such as 2026-11-22/visits, which is paid for once
-// and stands for one output, drawn once: a service that stopped between spending and answering
-// publishes what it stored, or nothing. [ReleaseOnce] does all in one record.
+// SpendOnce is Spend for an output with a name, such as 2026-11-22/visits, drawn and paid for once:
+// a service that stopped in between publishes what it stored, or nothing.
 //
-// The error is that of Spend, or wraps [ErrSpent] if the name was spent, [ErrMismatch] if so with
-// another guarantee or part, or [ErrParams] unless the name has 1 to 200 bytes of ASCII, from '!'
-// to '~'.
+// Errors: those of Spend; [ErrSpent] if the name was spent, [ErrMismatch] if with another guarantee
+// or part; [ErrParams] unless it has 1 to 200 bytes of ASCII, '!' to '~'.
 func (l *Ledger) SpendOnce(name string, g Guarantee) error {
 	if err := checkName(name); err != nil {
 		return err
@@ -26,7 +23,7 @@ func (l *Ledger) SpendOnce(name string, g Guarantee) error {
 	return l.take(name, g)
 }
 
-// Accepts reports whether Spend would accept g now. It spends nothing.
+// Accepts reports whether Spend would accept g now.
 func (l *Ledger) Accepts(g Guarantee) bool {
 	b := l.lock()
 	before, part, broken := l.states(), l.isLeft(g), b.journal.Broken

@@ -6,15 +6,13 @@ import (
 	"github.com/dpsketch/dpsketch/internal/check"
 )
 
-// Split returns a guarantee such that n releases with it use up what remains. It spends nothing.
-// The guarantee has the noise and the δ of like, and the greatest ε, ρ or μ, whichever like is
-// asked for by, for which Spend accepts all n, if nothing else is spent before. Each of n like
-// [Gaussian] may have five times the ε of n like [ApproxDP]. The noise of several parts is scaled
+// Split returns a guarantee such that n releases with it use up what remains, if nothing else is
+// spent before; it spends nothing. It has the noise and the δ of like, and the greatest ε, ρ or μ,
+// whichever like is asked for by, that Spend accepts n times. The noise of several parts is scaled
 // by one factor; with Gaussian noise for an (ε, δ) among them the last release may be refused.
 //
-// The error wraps [ErrParams] if n is not in [1, 2³⁰], or if like is asked for by several or
-// subsampled; [ErrMismatch] if its unit is another; and [ErrBudget] if too little is left; or it is
-// the journal's.
+// Errors: [ErrParams] if n is not in [1, 2³⁰], or like is asked for by several or subsampled;
+// [ErrMismatch] for another unit; [ErrBudget] if too little is left; or the journal's.
 func (l *Ledger) Split(n int, like Guarantee) (Guarantee, error) {
 	amount, several := like.releases().Amounts()
 	switch {

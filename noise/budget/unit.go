@@ -9,9 +9,8 @@ import (
 	"github.com/dpsketch/dpsketch/internal/exact"
 )
 
-// Unit says whom a guarantee protects: what one of two neighbouring inputs has and the other lacks,
-// or has with other data. It is public and comparable. A guarantee for the zero Unit, or one made
-// from invalid numbers, promises nothing.
+// Unit is what one of two neighbouring inputs has and the other lacks, or has with other data. It
+// is public and comparable.
 type Unit struct {
 	kind     kind
 	relation Relation // 0 for vectors
@@ -43,7 +42,7 @@ const (
 	mostDistance  = 0x1p900
 )
 
-// Element is one element of a stream: one event, one view, one purchase.
+// Element is one element of a stream: one event, view or purchase.
 func Element(r Relation) Unit { return discrete(element, 0, r) }
 
 // OwnElement is one element of a stream, replaced by another of the same user.
@@ -62,9 +61,8 @@ func UserElements(max int, r Relation) Unit {
 	return u
 }
 
-// UserWithin is one user within any given number of consecutive steps, 1 to 2³⁰, of a stream whose
-// steps are public, with at most max elements in them, 0 for any number. Over more steps a user is
-// a group.
+// UserWithin is one user in any 1 to 2³⁰ consecutive steps of a stream whose steps are public, with
+// at most max elements there, 0 for any number. Over more steps a user is a group.
 func UserWithin(steps, max int, r Relation) Unit {
 	u := discrete(user, max, r)
 	if steps < 1 || steps > mostMany || !u.Valid() {
@@ -83,8 +81,8 @@ func Row(r Relation) Unit { return discrete(row, 0, r) }
 // Party is one party with all that it holds.
 func Party(r Relation) Unit { return discrete(party, 0, r) }
 
-// L1 is a whole vector x, whose neighbours are the vectors x′ with ‖x − x′‖₁ ≤ distance, in the
-// units of the data and in [2⁻⁹⁰⁰, 2⁹⁰⁰]. For vectors of integers the distance is an integer.
+// L1 is a vector x whose neighbours x′ have ‖x − x′‖₁ ≤ distance, in the units of the data, in
+// [2⁻⁹⁰⁰, 2⁹⁰⁰], and an integer for vectors of integers.
 func L1(distance float64) Unit { return vector(l1, distance) }
 
 // L2 is [L1] by the norm ‖x − x′‖₂.
@@ -104,7 +102,7 @@ func vector(k kind, distance float64) Unit {
 	return Unit{kind: k, distance: distance}
 }
 
-// Valid reports whether u was made from valid numbers.
+// Valid reports whether u was made from valid numbers, and is not zero.
 func (u Unit) Valid() bool { return u.kind != 0 }
 
 // Relation returns how neighbours differ in a unit, 0 for vectors.
@@ -306,7 +304,7 @@ func number(x float64) string {
 	return strings.Replace(text, "e+", "e", 1)
 }
 
-// Relation says how two neighbouring inputs differ in a [Unit].
+// Relation says how neighbouring inputs differ.
 type Relation uint8
 
 const (
@@ -318,8 +316,8 @@ const (
 
 var relationNames = []string{AddRemove: "AddRemove", Replace: "Replace"}
 
-// Valid reports whether r is one of the constants.
+// Valid reports whether r is a constant.
 func (r Relation) Valid() bool { return r == AddRemove || r == Replace }
 
-// String returns the name of the constant.
+// String names the constant.
 func (r Relation) String() string { return check.EnumName(r, relationNames, "Relation") }
