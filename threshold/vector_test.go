@@ -162,8 +162,8 @@ func TestRoundingToTheGrid(t *testing.T) {
 	require.Zero(t, s.steps(5e-324), "all but impossible to round up")
 	require.Zero(t, s.steps(math.NaN()))
 	for _, x := range []float64{math.MaxFloat64, math.Inf(1)} { // and sums saturate: see keytable
-		require.EqualValues(t, sparse.MaxTotal, s.steps(x))
-		require.EqualValues(t, -sparse.MaxTotal, s.steps(-x))
+		require.EqualValues(t, int64(sparse.MaxTotal), s.steps(x))
+		require.EqualValues(t, int64(-sparse.MaxTotal), s.steps(-x))
 	}
 	b = dptest.OK(build[int](Params{Epsilon: 1, Delta: 1e-6, MaxKeys: 1}))(t)
 	s = inside(b.secret)
