@@ -235,37 +235,37 @@ func TestImports(t *testing.T) {
 	require.Empty(t, unused(pkgs), "edges that are listed and not used")
 }
 
-// What git tracks counts: a profile or an editor's folder in somebody's checkout is theirs.
+// What git tracks counts: a profile or an editor's folder in somebody's checkout is theirs. A large
+// file is data, and no program that somebody built and added.
 func TestTopLevel(t *testing.T) {
-	names, err := tracked(root(t))
+	top := root(t)
+	paths, err := tracked(top)
 	if err != nil {
 		t.Skip("not a git checkout: ", err)
 	}
-	require.Contains(t, names, "go.mod")
-	for _, name := range names {
-		if !strings.HasPrefix(name, ".") {
+	require.Contains(t, paths, "go.mod")
+	for _, path := range paths {
+		if name, _, _ := strings.Cut(path, "/"); !strings.HasPrefix(name, ".") {
 			require.Contains(t, topLevel, name, "the root holds what the design lists, and dotfiles")
+		}
+		if info, err := os.Lstat(filepath.Join(top, path)); err == nil && info.Size() > 1<<20 {
+			require.Contains(t, []string{"examples/kjv/kjv.txt.gz", "internal/audit/vectors/encodings.json"}, path, "%d bytes", info.Size())
 		}
 	}
 }
 
-// tracked returns the first elements of the paths that git tracks in a directory.
-func tracked(dir string) (names []string, err error) {
+// tracked returns the paths that git tracks in a directory.
+func tracked(dir string) (paths []string, err error) {
 	cmd := exec.Command("git", "ls-files", "-z")
 	cmd.Dir = dir
 	out, err := cmd.Output()
 	if err != nil {
 		return nil, err
 	}
-	for path := range strings.SplitSeq(string(out), "\x00") {
-		if name, _, _ := strings.Cut(path, "/"); name != "" && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	if len(names) == 0 {
+	if len(out) == 0 {
 		return nil, errors.New("git tracks nothing here")
 	}
-	return names, nil
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
 }
 
 // A stray file in the checkout changes nothing, until somebody adds it.
