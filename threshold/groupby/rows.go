@@ -361,6 +361,8 @@ type numbered struct {
 
 // radixSorted returns the entries sorted, those of one word as they came: by eight bits at a time,
 // from the lowest in which they differ. It writes to both slices, and returns the other one too.
+// Pairs differ in five bytes: keytable.Sort, from the highest byte, takes 1.3 to 1.9 times as long
+// for tens of thousands of them, and as long for fewer.
 func radixSorted(entries, other []numbered) (sorted, spare []numbered) {
 	differ, next := uint64(0), slices.Grow(other[:0], len(entries))[:len(entries)]
 	for _, e := range entries {
